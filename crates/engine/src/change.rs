@@ -30,14 +30,13 @@
 //! - [`writer`]: staging, group commit, publishing, and what each commit touches;
 //! - [`open`]: opening and making stores;
 //! - [`replay`]: the log's tail, then;
-//! - [`beside`]: who keeps something in the log beside the graph;
+//! - [`writer::beside`]: who keeps something in the log beside the graph;
 //! - [`follow`]: commits that another process makes;
 //! - [`maintenance`]: merging and checkpoints beside readers and writers, woken by a [`wakeup`];
 //! - [`store_write`]: the Graph Store Protocol's writes.
 
 mod absorb;
 mod ahead;
-mod beside;
 mod charge;
 mod commit;
 mod committed;
@@ -63,7 +62,6 @@ mod write_set;
 pub(crate) mod writer;
 
 pub(crate) use absorb::{absorb, with_dictionary};
-pub(crate) use beside::{Beside, Image, Keeper};
 pub use committed::Committed;
 pub use patch::RDF_PATCH;
 pub(crate) use replay::{Deaf, Listener, ReplayMoment};
@@ -73,3 +71,4 @@ pub use store_write::{
 };
 pub use update::{RunningUpdate, UpdateRequest, check_update};
 pub(crate) use writer::Writer;
+pub(crate) use writer::beside::{Beside, Image, Keeper};

@@ -100,6 +100,17 @@ fn resident_bytes() -> u64 {
     pages.and_then(|it| it.parse::<u64>().ok()).unwrap_or(0) * 4096
 }
 
+/// Few instances that match, and others that do not.
+fn starts<'b>(question: Question, [few, instances]: [u64; 2]) -> Bindings<'b> {
+    Bindings {
+        parameters: vec!["start".to_owned()],
+        rows: Box::new((0..instances).map(move |number| {
+            let nowhere = if number < few { 0 } else { NOWHERE };
+            Ok(start(question, nowhere + number))
+        })),
+    }
+}
+
 fn run(folder: &Path, question: Question, [few, instances]: [u64; 2], until_ms: u64) -> Found {
     let mut hub = Hub::new(stored(folder));
     let text = template(question);
@@ -116,13 +127,7 @@ fn run(folder: &Path, question: Question, [few, instances]: [u64; 2], until_ms: 
     }
     let before = resident_bytes();
     let begun = Instant::now();
-    let bindings = Bindings {
-        parameters: vec!["start".to_owned()],
-        rows: Box::new((0..instances).map(move |number| {
-            let nowhere = if number < few { 0 } else { NOWHERE };
-            Ok(start(question, nowhere + number))
-        })),
-    };
+    let bindings = starts(question, [few, instances]);
     let made = hub.register_table(&text, question.name(), bindings, 0);
     let registered = begun.elapsed();
     assert_eq!(made.expect("it is registered").1, instances);
@@ -159,12 +164,8 @@ fn run(folder: &Path, question: Question, [few, instances]: [u64; 2], until_ms: 
             .unwrap_or_default()
     };
     if std::env::var_os("SHOW_PLAN").is_some() {
-        println!(
-            "{}",
-            hub.explain(question.name())
-                .expect("it is there")
-                .unwrap_or_default()
-        );
+        let plan = hub.explain(question.name()).expect("it is there");
+        println!("{}", plan.unwrap_or_default());
     }
     Found {
         registered,

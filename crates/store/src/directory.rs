@@ -26,6 +26,7 @@
 //! - [`open`]: finding the current one;
 //! - [`copy`]: a store that is made as a copy, and [`unfinished`], its marker until it is whole.
 
+pub mod beside;
 pub mod copy;
 pub mod generation;
 pub mod manifest;

@@ -9,11 +9,9 @@
 //! - [`GraphWriter`], [`GraphIndexWriter`], [`write_tables`]: what a load writes a graph with;
 //! - [`parts`]: the files that a graph consists of;
 //! - [`format`]: their bytes, drawn in `docs/formats/store-layout.md`;
-//! - [`beside`]: what a store keeps beside its graph;
 //! - [`log`]: the changes that no generation holds yet;
 //! - [`testing`]: graphs for tests.
 
-pub mod beside;
 pub mod check;
 pub mod delta;
 pub mod directory;

@@ -88,8 +88,7 @@ pub use options::{LoadOptions, LoadWatch, OnError};
 pub use report::{Advance, LoadProgress, LoadReport, Phase, Rejection, Unwatched};
 pub use source::{Source, read_decompressed};
 
-use crate::beside;
-use crate::directory::{self, Opened, SNAPSHOT_COUNT};
+use crate::directory::{self, Opened, SNAPSHOT_COUNT, beside};
 use crate::disk::Disk;
 use crate::log;
 use crate::parts::MemoryParts;

@@ -8,6 +8,8 @@
 //! Three moments follow each other and none goes back: what is *settled* (an item before it is late), what is *sealed*
 //! (it was handed out to be logged), and what is *visible* (every part has it, and queries see it).
 
+mod resumed;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

@@ -351,7 +351,7 @@ impl Writer {
             directory: generation.directory(),
         };
         write_graph(graph, &generation, spilling, &|| self.wakeup.is_closing())?;
-        store::beside::write(&generation, kept).map_err(failed)?;
+        store::directory::beside::write(&generation, kept).map_err(failed)?;
         // What was written may have been zeros in place of a file's bytes.
         graph.sound()?;
         home.lock.look(&*home.disk).map_err(lost)?;

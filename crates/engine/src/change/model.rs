@@ -14,12 +14,12 @@
 //! Planted and found: nobody is woken; a log that calls durable what is only appended; an update that does not say what
 //! it read. Run by `cargo xtask model`; `SOMERSAULT_LONG=1` tries fifty times as many orders.
 
-use super::beside::Beside;
 use super::commit::Job;
 use super::draft::Draft;
 use super::maintenance::{CheckpointLimits, maintain};
 use super::open;
 use super::read_set::{ReadGraph, ReadSet};
+use super::writer::beside::Beside;
 use super::writer::{StoreHandle, Writer};
 use crate::budget::{Budget, Pool};
 use crate::error::{Kind, QueryError};

@@ -126,7 +126,8 @@ pub(crate) fn for_writing(
     let lock = lock_writer(&*disk, location)?;
     let opened = directory::open(&*disk, location)?;
     let graph = graph_of(&opened)?;
-    let kept = store::beside::read(&opened).map_err(|error| OpenError::Replay(error.into()))?;
+    let kept =
+        store::directory::beside::read(&opened).map_err(|error| OpenError::Replay(error.into()))?;
     let first = graph.snapshot.number() + 1;
     let (log, _) = FileLog::open_with(Arc::clone(&disk), location, first, options.log.clone())?;
     listener

@@ -32,9 +32,10 @@
 //! follower takes the turn and publishes what is durable already. All the rest (merging, statistics, who waits
 //! for a commit, which commit changed a graph last) is as it is for commits of one's own.
 
+pub(crate) mod beside;
 pub(crate) mod news;
 
-use super::beside::Beside;
+use self::beside::Beside;
 use super::committed::{Committed, Tally};
 use super::draft::{Drafted, RecordPart};
 use super::last::LastChanges;

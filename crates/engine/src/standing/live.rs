@@ -363,13 +363,12 @@ impl LiveInner {
     /// Does what has become possible, and keeps the reports.
     fn advance(&self, hub: &mut Hub) -> Result<(), QueryError> {
         let mut keep = |Reported { report, line }: Reported| {
-            let line = match line {
-                Some(line) => line,
-                None => {
-                    let line = report.json();
-                    let line = line.map_err(|error| QueryError::new(Kind::Internal, error));
-                    line?.into()
-                }
+            let line = if let Some(line) = line {
+                line
+            } else {
+                let line = report.json();
+                let line = line.map_err(|error| QueryError::new(Kind::Internal, error));
+                line?.into()
             };
             if let Some(journal) = self.journals().get_mut(&report.query) {
                 journal.add(line, report.instance.clone());

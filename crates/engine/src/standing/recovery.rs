@@ -84,10 +84,7 @@ impl Scan {
             Message::Resume { name } => {
                 self.moments.insert(name, moment);
             }
-            Message::DropQuery { name } => {
-                self.moments.remove(&name);
-            }
-            Message::Pause { name } => {
+            Message::DropQuery { name } | Message::Pause { name } => {
                 self.moments.remove(&name);
             }
             Message::Seal { .. } => {
@@ -176,15 +173,12 @@ impl Recovery {
             } => {
                 let instances = instances.as_deref();
                 match hub.query_again(&name, &text, instances, at_ms, &self.options) {
-                    Ok(()) => {
-                        self.registered.insert(name.clone(), moment.number());
-                        self.journals.insert(name, Journal::default());
-                        Ok(())
-                    }
+                    Ok(()) => self.note_query(name, moment.number()),
                     // It was read then.
-                    Err(error) if error.kind == Kind::Syntax => Err(error),
-                    Err(error) => forgiven(Err(error)),
+                    Err(error) if error.kind == Kind::Syntax => return Err(error),
+                    Err(_) => {}
                 }
+                Ok(())
             }
             Message::AddInstances {
                 template,
@@ -236,6 +230,12 @@ impl Recovery {
                 Ok(())
             }
         }
+    }
+
+    /// A query is registered by a record.
+    fn note_query(&mut self, name: String, number: u64) {
+        self.registered.insert(name.clone(), number);
+        self.journals.insert(name, Journal::default());
     }
 
     /// What the commits of streams in a record make ready is reported already, or due.

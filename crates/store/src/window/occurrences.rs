@@ -183,9 +183,9 @@ mod tests {
             "each occurrence is another row"
         );
         let mut counts = BTreeMap::new();
-        neighbours
-            .into_iter()
-            .for_each(|neighbour| *counts.entry(neighbour).or_default() += 1);
+        for neighbour in neighbours {
+            *counts.entry(neighbour).or_default() += 1;
+        }
         counts
     }
 

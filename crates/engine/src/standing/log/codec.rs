@@ -196,7 +196,9 @@ mod tests {
             nested.into(),
         ];
         let mut put = Put::default();
-        terms.iter().for_each(|term| put.term(term.as_ref()));
+        for term in &terms {
+            put.term(term.as_ref());
+        }
         put.maybe(None);
         put.maybe(Some(u64::MAX));
         let mut take = Take::new(&put.bytes);

@@ -194,11 +194,7 @@ impl Message {
                 put.number(*close_ms);
                 put.number(lines.len() as u64);
                 for line in lines {
-                    put.flag(line.instance.is_some());
-                    if let Some(instance) = &line.instance {
-                        put.text(instance);
-                    }
-                    put.text(&line.json);
+                    line.put(put);
                 }
             }
         }
@@ -263,6 +259,16 @@ impl Message {
             }
             _ => return Err(Mistake("a kind of message")),
         })
+    }
+}
+
+impl ReportLine {
+    fn put(&self, put: &mut Put) {
+        put.flag(self.instance.is_some());
+        if let Some(instance) = &self.instance {
+            put.text(instance);
+        }
+        put.text(&self.json);
     }
 }
 
@@ -356,7 +362,9 @@ pub(in crate::standing) fn put_settings(put: &mut Put, stream: &HubStream) {
     put.flag(stream.absorb.is_some());
     if let Some(absorb) = &stream.absorb {
         put.number(absorb.len() as u64);
-        absorb.iter().for_each(|predicate| put.text(predicate));
+        for predicate in absorb {
+            put.text(predicate);
+        }
     }
     put.flag(stream.into.is_some());
     if let Some(into) = &stream.into {
@@ -396,7 +404,7 @@ mod tests {
             ..HubStream::new("urn:s")
         };
         let name = || "é".to_owned();
-        vec![
+        let mut said = vec![
             Message::Stream {
                 stream,
                 begin_ms: 7,
@@ -429,6 +437,14 @@ mod tests {
             Message::DropQuery { name: name() },
             Message::Pause { name: name() },
             Message::Resume { name: name() },
+        ];
+        said.extend(followed());
+        said
+    }
+
+    fn followed() -> Vec<Message> {
+        let name = || "é".to_owned();
+        vec![
             Message::Items(ItemsMessage {
                 stream: name(),
                 source: Source::Query(name()),
@@ -474,7 +490,9 @@ mod tests {
     #[test]
     fn messages_come_back() {
         let mut put = Put::default();
-        messages().iter().for_each(|message| message.put(&mut put));
+        for message in messages() {
+            message.put(&mut put);
+        }
         let mut take = Take::new(&put.bytes);
         for message in messages() {
             assert_eq!(Message::take(&mut take), Ok(message));

@@ -48,7 +48,7 @@ pub(crate) struct Beside {
 }
 
 /// What a generation is to keep.
-pub(super) enum Kept {
+pub(in crate::change) enum Kept {
     /// These bytes.
     Bytes(Arc<[u8]>),
     /// How things stood.
@@ -57,7 +57,10 @@ pub(super) enum Kept {
 
 impl Kept {
     /// The bytes, terms by the dictionary of the generation's moment.
-    pub(super) fn bytes(&self, dictionary: &DictionaryView) -> Result<Arc<[u8]>, QueryError> {
+    pub(in crate::change) fn bytes(
+        &self,
+        dictionary: &DictionaryView,
+    ) -> Result<Arc<[u8]>, QueryError> {
         match self {
             Kept::Bytes(bytes) => Ok(Arc::clone(bytes)),
             Kept::Image(image) => Ok(image.encode(dictionary)?.into()),
@@ -106,7 +109,7 @@ impl Beside {
     }
 
     /// An error where nobody may say anything, because nobody has read what there is.
-    pub(super) fn may_say(&self) -> Result<(), QueryError> {
+    pub(in crate::change) fn may_say(&self) -> Result<(), QueryError> {
         match &*self.lock() {
             State::Unread { .. } | State::Awaited(_) => Err(unread()),
             State::Alive(_) => Ok(()),
@@ -114,7 +117,7 @@ impl Beside {
     }
 
     /// Whether there may be no checkpoint, because nobody here knows what the log says.
-    pub(super) fn forbids(&self) -> bool {
+    pub(in crate::change) fn forbids(&self) -> bool {
         match &*self.lock() {
             State::Unread { has_messages, .. } => *has_messages,
             State::Awaited(_) => true,
@@ -123,12 +126,12 @@ impl Beside {
     }
 
     /// Whether somebody has something open.
-    pub(super) fn is_alive(&self) -> bool {
+    pub(in crate::change) fn is_alive(&self) -> bool {
         matches!(&*self.lock(), State::Alive(_))
     }
 
     /// Runs `freeze`, and gives what is to be kept of that moment.
-    pub(super) fn frozen<T>(
+    pub(in crate::change) fn frozen<T>(
         &self,
         freeze: &dyn Fn() -> Result<T, QueryError>,
     ) -> Result<(T, Kept), QueryError> {
