@@ -288,7 +288,7 @@ fn reports(live: &Live) -> BTreeMap<String, Vec<(u64, String)>> {
     let mut all = BTreeMap::new();
     for query in live.queries() {
         let read = live.reports(&query.name, 0, usize::MAX, Duration::ZERO);
-        let entries = read.unwrap().entries.into_iter();
+        let entries = read.expect("it is registered").entries.into_iter();
         let entries = entries.map(|entry| (entry.number, sorted(&entry.line)));
         all.insert(query.name, entries.collect());
     }
@@ -297,7 +297,7 @@ fn reports(live: &Live) -> BTreeMap<String, Vec<(u64, String)>> {
 
 /// A report with its rows in one order: what is not ordered comes in that of ids, and those are others after a recovery.
 fn sorted(line: &str) -> String {
-    let mut report: serde_json::Value = serde_json::from_str(line).unwrap();
+    let mut report: serde_json::Value = serde_json::from_str(line).expect("a report is JSON");
     if let Some(rows) = report["results"]["bindings"].as_array_mut() {
         rows.sort_by_key(ToString::to_string);
     }
