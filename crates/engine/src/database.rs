@@ -305,11 +305,17 @@ impl Database {
         self.inner.background.writer.is_some() && self.inner.background.follower.is_none()
     }
 
-    /// Leaves what was read beside the graph for whoever will keep it.
-    pub(crate) fn leave_beside(&self, read: Box<dyn Any + Send>) {
+    /// Leaves what was read beside the graph for whoever will keep it; `None`: there was nothing.
+    pub(crate) fn leave_beside(&self, read: Option<Box<dyn Any + Send>>) {
         if let Some(writer) = &self.inner.background.writer {
             writer.beside.leave(read);
         }
+    }
+
+    /// Whether something was left so.
+    pub(crate) fn has_left_beside(&self) -> bool {
+        let writer = self.inner.background.writer.as_ref();
+        writer.is_some_and(|writer| writer.beside.is_awaited())
     }
 
     /// What was left so, once.

@@ -1,7 +1,7 @@
 //! Opening a database while the server serves already.
 //!
 //! Opening maps and checks files, or loads them, which takes as long as they are large; it blocks,
-//! so it has a thread of its own with an ordinary stack. Invariant: the server has its database, or
+//! so it has a thread of its own. Invariant: the server has its database, or
 //! it ends with the reason why not. The thread is not joined unless it has ended, because nothing
 //! can interrupt it and a server that is asked to end should.
 
@@ -13,6 +13,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::thread;
 use tokio::sync::oneshot::{Receiver, channel};
+
+/// The texts of registered queries are read, and their first reports made, while a store is opened.
+const STACK_BYTES: usize = 8 << 20;
 
 /// The outcome of opening, with a panic as a value.
 type Outcome<E> = thread::Result<Result<(), E>>;
@@ -31,7 +34,12 @@ impl<E: Send + 'static> Opening<E> {
     ) -> io::Result<Opening<E>> {
         let (sender, outcome) = channel();
         let whole = move || {
-            server.open(open()?);
+            let engine = open()?;
+            if engine.keeps_streams() {
+                // What the last stop has left of them comes before anything new.
+                server.live.of(engine.as_ref());
+            }
+            server.open(engine);
             opened();
             Ok(())
         };
@@ -43,6 +51,7 @@ impl<E: Send + 'static> Opening<E> {
         };
         thread::Builder::new()
             .name("opening".to_owned())
+            .stack_size(STACK_BYTES)
             .spawn(work)?;
         Ok(Opening { outcome })
     }

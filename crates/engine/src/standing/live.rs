@@ -27,6 +27,7 @@ use crate::error::{Kind, QueryError};
 use crate::open_error::OpenError;
 use crate::options::Options;
 use crate::sync::{Condvar, Mutex, MutexGuard};
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -86,9 +87,19 @@ impl Live {
         let mut recovery = Recovery::new(options);
         let database = Database::open_told(disk, location, options, &mut recovery)?;
         if let Some(recovered) = recovery.finish() {
-            database.leave_beside(Box::new(recovered));
+            let has_any = !(recovered.0.streams().is_empty() && recovered.0.queries().is_empty());
+            let recovered: Option<Box<dyn Any + Send>> = match has_any {
+                true => Some(Box::new(recovered)),
+                false => None,
+            };
+            database.leave_beside(recovered);
         }
         Ok(database)
+    }
+
+    /// Whether a database was opened with streams that stand still until a [`Live`] is made of it.
+    pub fn is_awaited(database: &Database) -> bool {
+        database.has_left_beside()
     }
 
     /// The streams of a database, as [`Live::open`] found them. A thread of its own tells the time until the last handle

@@ -226,7 +226,7 @@ type Refused<'r> = (u64, &'r [(Slot, &'r [VertexId])], &'r str);
 fn rows_that_are_none_are_not_written() {
     let iri = [VertexId::new(Tag::Iri, 1)];
     let local = [VertexId::new(Tag::QueryLocal, 1)];
-    let unknown = [VertexId::from_bits(12 << 60)];
+    let unknown = [VertexId::from_bits(13 << 60)];
     let half_unbound = [VertexId::from_bits(15 << 60)];
     let (a, b) = (Slot(0), Slot(1));
     let refused: [Refused<'_>; 6] = [
@@ -249,7 +249,7 @@ fn rows_that_are_none_are_not_written() {
         (
             1,
             &[(a, &unknown)],
-            "tag12:0 is no id that can be sent here",
+            "tag13:0 is no id that can be sent here",
         ),
         (
             1,

@@ -190,6 +190,10 @@ impl Engine for Database {
         Database::change_figures(self)
     }
 
+    fn keeps_streams(&self) -> bool {
+        Live::is_awaited(self)
+    }
+
     fn live(&self, told: Told) -> Option<Live> {
         Database::is_writable(self).then(|| Live::telling(self.clone(), told))
     }

@@ -67,6 +67,10 @@ pub(crate) trait Engine: Send + Sync + 'static {
     fn last_change(&self, target: &GraphTarget) -> Result<Option<u64>, QueryError>;
     /// What changes have cost and hold; `None` where there cannot be any.
     fn change_figures(&self) -> Option<ChangeFigures>;
+    /// Whether it keeps streams that stand still until somebody asks for them.
+    fn keeps_streams(&self) -> bool {
+        false
+    }
     /// Streams and registered queries; `None` where nothing can be changed. `told` is for [`Live::telling`].
     fn live(&self, _told: Told) -> Option<Live> {
         None

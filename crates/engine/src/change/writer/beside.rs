@@ -84,9 +84,20 @@ impl Beside {
         }
     }
 
-    /// Leaves what was read for whoever will keep it.
-    pub(crate) fn leave(&self, read: Box<dyn Any + Send>) {
-        *self.lock() = State::Awaited(Some(read));
+    /// Leaves what was read for whoever will keep it. Where there was nothing, nothing is kept until somebody has something.
+    pub(crate) fn leave(&self, read: Option<Box<dyn Any + Send>>) {
+        *self.lock() = match read {
+            Some(read) => State::Awaited(Some(read)),
+            None => State::Unread {
+                part: Arc::default(),
+                has_messages: false,
+            },
+        };
+    }
+
+    /// Whether something was left, and nobody has taken it.
+    pub(crate) fn is_awaited(&self) -> bool {
+        matches!(&*self.lock(), State::Awaited(Some(_)))
     }
 
     /// What was left, once.
