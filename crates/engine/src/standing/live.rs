@@ -88,11 +88,8 @@ impl Live {
         let database = Database::open_told(disk, location, options, &mut recovery)?;
         if let Some(recovered) = recovery.finish() {
             let has_any = !(recovered.0.streams().is_empty() && recovered.0.queries().is_empty());
-            let recovered: Option<Box<dyn Any + Send>> = match has_any {
-                true => Some(Box::new(recovered)),
-                false => None,
-            };
-            database.leave_beside(recovered);
+            let recovered: Box<dyn Any + Send> = Box::new(recovered);
+            database.leave_beside(has_any.then_some(recovered));
         }
         Ok(database)
     }
