@@ -67,6 +67,8 @@ pub struct Hub {
     unsaid: Vec<u8>,
     /// Whether some of them are not to be lost: what comes later in the log rests on them.
     is_needed: bool,
+    /// Records that nobody has waited for, since the last that was awaited (count).
+    unawaited: u32,
     /// Reports that are shown when the log has them.
     withheld: Vec<Reported>,
     /// What was ready before the last stop and was not reported then, with the graph of its moment.
@@ -133,6 +135,7 @@ impl Hub {
             now_ms: 0,
             unsaid: Vec::new(),
             is_needed: false,
+            unawaited: 0,
             withheld: Vec::new(),
             due: VecDeque::new(),
         }

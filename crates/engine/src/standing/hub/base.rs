@@ -12,6 +12,10 @@ use crate::database::Database;
 use crate::error::{Kind, QueryError};
 use rdf::dictionary::{LiveDictionary, TermCounts};
 use std::sync::Arc;
+use store::delta::IdQuad;
+
+/// Records that nobody waits for, one after the other.
+const UNAWAITED_MAX: u32 = 64;
 
 /// See the head of this file.
 pub(super) enum Base {
@@ -89,7 +93,22 @@ impl Hub {
         if self.unsaid.is_empty() {
             return Ok(());
         }
-        absorb(self.base.database()?, &self.unsaid, &[], is_awaited)?;
+        let messages = self.unsaid.clone();
+        self.record(&messages, &[], is_awaited)
+    }
+
+    /// Makes a record of messages, all that were not told yet among them, and of what is stored with them. Of those that
+    /// nobody waits for, one in [`UNAWAITED_MAX`] is awaited all the same: it publishes the versions of the others, which
+    /// are held until then.
+    pub(super) fn record(
+        &mut self,
+        messages: &[u8],
+        quads: &[IdQuad],
+        is_awaited: bool,
+    ) -> Result<(), QueryError> {
+        let is_awaited = is_awaited || self.unawaited >= UNAWAITED_MAX;
+        absorb(self.base.database()?, messages, quads, is_awaited)?;
+        self.unawaited = if is_awaited { 0 } else { self.unawaited + 1 };
         self.unsaid.clear();
         self.is_needed = false;
         Ok(())

@@ -5,7 +5,6 @@ use super::super::log::codec::Put;
 use super::super::log::messages::Message;
 use super::super::registered::Registered;
 use super::{CommitMoment, Hub, refused};
-use crate::change::absorb;
 use crate::error::QueryError;
 use crate::moment::Graph;
 use query::standing::Freshness;
@@ -66,11 +65,8 @@ impl Hub {
         quads.extend(&self.late_quads);
         is_awaited |= self.is_needed || !quads.is_empty();
         if !messages.bytes.is_empty() || !quads.is_empty() {
-            let database = self.base.database()?;
-            absorb(database, &messages.bytes, &quads, is_awaited)?;
+            self.record(&messages.bytes, &quads, is_awaited)?;
         }
-        self.unsaid.clear();
-        self.is_needed = false;
         self.late_quads.clear();
         Ok(())
     }

@@ -16,7 +16,6 @@ use super::super::log::image::StreamPicture;
 use super::super::log::messages::Message;
 use super::super::registered::Registered;
 use super::{Hub, Lateness, refused};
-use crate::change::absorb;
 use crate::error::{Kind, QueryError};
 use crate::standing::HubStream;
 use query::standing::{Late, StandingQuery};
@@ -221,9 +220,8 @@ impl Hub {
     pub(super) fn absorb_late(&mut self) -> Result<(), QueryError> {
         if !self.late_quads.is_empty() {
             self.said(&Message::LateStored);
-            absorb(self.base.database()?, &self.unsaid, &self.late_quads, true)?;
-            self.unsaid.clear();
-            self.is_needed = false;
+            let (messages, quads) = (self.unsaid.clone(), self.late_quads.clone());
+            self.record(&messages, &quads, true)?;
             self.late_quads.clear();
         }
         Ok(())
