@@ -62,19 +62,7 @@ impl Served {
         }
         command.args(["serve", "-b", "127.0.0.1:0"]).args(arguments);
         let mut child = started(command.stdin(Stdio::null()));
-        let errors = child.stderr.take().expect("a pipe was asked for");
-        let mut lines = BufReader::new(errors).lines();
-        let mut said = String::new();
-        let url = loop {
-            let line = lines.next().unwrap_or_else(|| panic!("it ended: {said}"));
-            let line = line.expect("text");
-            if let Some((_, url)) = line.split_once("listens on ") {
-                break url.to_owned();
-            }
-            said += &line;
-        };
-        // Whoever reads nothing would block it.
-        std::thread::spawn(move || lines.for_each(drop));
+        let url = common::listening(&mut child);
         Served { child, url }
     }
 

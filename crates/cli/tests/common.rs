@@ -2,6 +2,7 @@
 
 #![allow(dead_code)] // each test file uses its own part
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -123,4 +124,22 @@ pub fn count(store: &Path) -> u64 {
     assert_eq!(run.code, Some(0), "query failed: {}", run.errors);
     let value = run.output.lines().nth(1).expect("one row");
     value.trim().parse().expect("a number")
+}
+
+/// The address that a server says it listens on; what it says after that is dropped.
+pub fn listening(child: &mut Child) -> String {
+    let errors = child.stderr.take().expect("a pipe was asked for");
+    let mut lines = BufReader::new(errors).lines();
+    let mut said = String::new();
+    let url = loop {
+        let line = lines.next().unwrap_or_else(|| panic!("it ended: {said}"));
+        let line = line.expect("text");
+        if let Some((_, url)) = line.split_once("listens on ") {
+            break url.to_owned();
+        }
+        said += &line;
+    };
+    // Whoever reads nothing would block it.
+    std::thread::spawn(move || lines.for_each(drop));
+    url
 }

@@ -6,7 +6,7 @@
 use crate::common;
 
 use common::{run, started, text, write};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::Child;
@@ -26,19 +26,9 @@ impl Served {
         let mut command = common::somersault();
         command.args(["serve", "-b", "127.0.0.1:0"]).args(arguments);
         let mut child = started(&mut command);
-        let errors = child.stderr.take().expect("a pipe was asked for");
-        let mut lines = BufReader::new(errors).lines();
-        let mut said = String::new();
-        let address = loop {
-            let line = lines.next().unwrap_or_else(|| panic!("it ended: {said}"));
-            let line = line.expect("text");
-            if let Some((_, address)) = line.split_once("listens on http://") {
-                break address.to_owned();
-            }
-            said += &line;
-        };
-        // Whoever reads nothing would block it.
-        std::thread::spawn(move || lines.for_each(drop));
+        let url = common::listening(&mut child);
+        let address = url.strip_prefix("http://").expect("a server of HTTP");
+        let address = address.to_owned();
         Served { child, address }
     }
 

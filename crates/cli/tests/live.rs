@@ -3,7 +3,7 @@
 
 use crate::common;
 
-use common::{Run, run, run_with_input, somersault, started, text, write};
+use common::{Run, listening, run, run_with_input, somersault, started, text, write};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -115,24 +115,6 @@ impl Drop for Served {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// The address that a server says it listens on; what it says after that is dropped.
-pub fn listening(child: &mut Child) -> String {
-    let errors = child.stderr.take().expect("a pipe was asked for");
-    let mut lines = BufReader::new(errors).lines();
-    let mut said = String::new();
-    let url = loop {
-        let line = lines.next().unwrap_or_else(|| panic!("it ended: {said}"));
-        let line = line.expect("text");
-        if let Some((_, url)) = line.split_once("listens on ") {
-            break url.to_owned();
-        }
-        said += &line;
-    };
-    // Whoever reads nothing would block it.
-    std::thread::spawn(move || lines.for_each(drop));
-    url
 }
 
 pub fn json_lines(text: &str) -> Vec<Value> {

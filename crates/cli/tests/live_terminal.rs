@@ -2,9 +2,9 @@
 //! it stands there.
 
 use crate::common;
-use crate::live::{Served, json_lines, line, listening};
+use crate::live::{Served, json_lines, line};
 
-use common::{run, somersault, started, write};
+use common::{listening, run, somersault, started, write};
 use serde_json::Value;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
