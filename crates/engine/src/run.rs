@@ -114,11 +114,15 @@ impl Query {
         let snapshot = &graph.snapshot;
         let prepared = wait_for(snapshot, &limits, || {
             prepare(&self.plan, &self.constants, snapshot, limits, &environment)
-        })
-        .map_err(|error| explained(&self.context.token, error.into()))?;
+        });
+        // By reference: it is large, and `map_err` would move it.
+        let prepared = match prepared {
+            Ok(ref prepared) => prepared,
+            Err(error) => return Err(explained(&self.context.token, error.into())),
+        };
         let run = Execution {
             graph,
-            prepared: &prepared,
+            prepared,
             limits,
             halt: &halt,
             profiling: self.profiling,
@@ -138,7 +142,7 @@ impl Query {
         };
         // The walk's threads have ended, and what comes after them has not.
         halt.halted.store(false, Ordering::Relaxed);
-        let profile = profile.and_then(|profile| end(&prepared, limits).map(|()| profile));
+        let profile = profile.and_then(|profile| end(prepared, limits).map(|()| profile));
         let profile = profile.map_err(|error| explained(&self.context.token, error))?;
         Ok(Answered { profile })
     }
