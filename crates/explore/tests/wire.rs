@@ -122,7 +122,8 @@ fn damaged_plans_are_walked_without_a_panic() {
                 let Ok((plan, found_ids)) = decode_plan(&damaged) else {
                     continue;
                 };
-                if plan.views() > 1 {
+                // Whoever has a plan from elsewhere asks both before it walks.
+                if plan.views() > 1 || !plan.tables().is_empty() {
                     continue;
                 }
                 walked += 1;

@@ -104,7 +104,8 @@ impl Plan {
     }
 
     /// The tables that a walk of it is given, with the columns that rows are looked up by, as places in the table: an index
-    /// is needed for each that is not empty. Each once, ascending.
+    /// is needed for each that is not empty. Each once, ascending. Whoever has a plan from elsewhere compares this with the
+    /// tables that there are; walks assert it.
     pub fn tables(&self) -> Vec<(TableId, Vec<usize>)> {
         fn collect(steps: &[Step], found: &mut Vec<(TableId, Vec<usize>)>) {
             for step in steps {
