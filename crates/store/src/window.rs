@@ -10,7 +10,9 @@
 //! **A moment.** A window never changes. The next one shares the slices that are in both.
 //!
 //! Predicates are numbered by their place among those of all slices. For each slice, each predicate and each direction
-//! the window knows the slice's segment, or that it has none, so a slice without the predicate costs a lookup nothing.
+//! the window knows the slice's segment with its first and last key, or that it has none, so a slice without the predicate
+//! costs a lookup nothing, and one whose keys came at another time two comparisons: ids are given in the order in which terms
+//! come, so new vertices of one batch lie apart from those of the next.
 //!
 //! Cost: making one takes a merge of the slices' predicates. A list costs, for each slice that has its predicate, a
 //! binary search in the slice's keys; lists of several slices are sorted, since most have a handful of rows. So windows
@@ -27,6 +29,7 @@ use crate::slice::{Slice, SliceSegment, SliceSizes};
 use crate::vertex_set::VertexSet;
 use crate::view::{GraphScope, GraphView, Progress, SegmentKey};
 use rdf::{Direction, PredicateId, VertexId};
+use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -36,13 +39,34 @@ pub struct Window {
     slices: Arc<[Arc<Slice>]>,
     /// The predicates of all slices, ascending.
     predicates: Arc<[VertexId]>,
-    /// By predicate and direction, the segments: number of the slice, and place in it. [`Window::runs`] says which are
-    /// whose.
-    places: Arc<[(u32, u32)]>,
+    /// By predicate and direction, the segments. [`Window::runs`] says which are whose.
+    places: Arc<[Place]>,
     /// By predicate and direction, where its places begin; one more at the end.
     starts: Arc<[u32]>,
     /// Whether scopes that bind the graph see occurrences.
     is_bag: bool,
+    /// Out-edges of all slices.
+    edges: u64,
+}
+
+/// Where a segment is, and what keys it may have.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// The number of the slice.
+    slice: u32,
+    /// The segment's place in it.
+    place: u32,
+    first: VertexId,
+    last: VertexId,
+    /// Whether all its rows are of the default graph.
+    is_plain: bool,
+}
+
+impl Place {
+    #[inline]
+    fn may_have(&self, key: VertexId) -> bool {
+        (self.first..=self.last).contains(&key)
+    }
 }
 
 impl Window {
@@ -52,13 +76,21 @@ impl Window {
         for (number, slice) in (0_u32..).zip(&slices) {
             for direction in [Direction::Out, Direction::In] {
                 let segments = (0_u32..).zip(slice.segments(direction));
-                places.extend(
-                    segments
-                        .map(|(place, segment)| (segment.predicate(), direction, number, place)),
-                );
+                places.extend(segments.map(|(place, segment)| {
+                    let (first, last) = segment.key_bounds();
+                    let place = Place {
+                        slice: number,
+                        place,
+                        first,
+                        last,
+                        is_plain: segment.is_plain(),
+                    };
+                    (segment.predicate(), direction, place)
+                }));
             }
         }
-        places.sort_unstable();
+        // Those of one predicate and direction by slice.
+        places.sort_unstable_by_key(|place| (place.0, place.1, place.2.slice));
         let mut predicates: Vec<VertexId> = places.iter().map(|place| place.0).collect();
         predicates.dedup();
         let mut starts = Vec::with_capacity(2 * predicates.len() + 1);
@@ -71,9 +103,10 @@ impl Window {
         }
         starts.push(places.len() as u32);
         Window {
-            slices: slices.into(),
             predicates: predicates.into(),
-            places: places.iter().map(|place| (place.2, place.3)).collect(),
+            places: places.iter().map(|place| place.2).collect(),
+            edges: slices.iter().map(|slice| slice.edges(Direction::Out)).sum(),
+            slices: slices.into(),
             starts: starts.into(),
             is_bag: false,
         }
@@ -82,6 +115,11 @@ impl Window {
     /// Its slices.
     pub fn slices(&self) -> &[Arc<Slice>] {
         &self.slices
+    }
+
+    /// How many edges its slices have together; one that came in several counts in each.
+    pub fn edges_of_slices(&self) -> u64 {
+        self.edges
     }
 
     /// Whether nothing arrived in it.
@@ -107,13 +145,17 @@ impl Window {
 
     /// The segments of a predicate in a direction, at most one of each slice.
     fn runs(&self, segment: SegmentKey) -> impl ExactSizeIterator<Item = SliceSegment<'_>> + Clone {
-        self.places_of(segment).iter().map(move |&(slice, place)| {
-            self.slices[slice as usize].segment(segment.direction, place as usize)
-        })
+        let places = self.places_of(segment).iter();
+        places.map(move |place| self.segment_at(segment.direction, place))
     }
 
-    /// Where they are: numbers of slices, ascending, and places in them.
-    fn places_of(&self, segment: SegmentKey) -> &[(u32, u32)] {
+    #[inline]
+    fn segment_at(&self, direction: Direction, at: &Place) -> SliceSegment<'_> {
+        self.slices[at.slice as usize].segment(direction, at.place as usize)
+    }
+
+    /// Where they are, ascending by slice.
+    fn places_of(&self, segment: SegmentKey) -> &[Place] {
         let places = match segment.predicate.0.checked_sub(PredicateId::FIRST_FREE.0) {
             Some(predicate) if (predicate as usize) < self.predicates.len() => {
                 let at = 2 * predicate as usize + segment.direction as usize;
@@ -158,8 +200,12 @@ impl Window {
     ) -> VertexSet<'static> {
         assert!(!scope.binds_graph(), "a set has no place for graphs");
         let mut neighbours = Vec::new();
-        let runs = self.runs(segment).map(|run| (run, run.rows_of(vertex)));
-        let runs = runs.filter(|(_, rows)| !rows.is_empty());
+        let places = self.places_of(segment).iter();
+        let runs = places
+            .filter(|place| place.may_have(vertex))
+            .map(|place| self.segment_at(segment.direction, place))
+            .map(|run| (run, run.rows_of(vertex)))
+            .filter(|(_, rows)| !rows.is_empty());
         append_list(runs, scope, &mut neighbours);
         VertexSet::from_sorted(neighbours)
     }
@@ -356,16 +402,29 @@ impl GraphView for Window {
         scope: GraphScope<'_>,
         lists: &mut Lists<'v>,
     ) -> Result<Progress, ViewError> {
-        let runs: smallvec::SmallVec<[SliceSegment<'_>; 16]> = self.runs(segment).collect();
-        let is_exact = runs.iter().all(SliceSegment::is_plain);
+        let all = self.places_of(segment);
+        let is_exact = all.iter().all(|place| place.is_plain);
         if self.sees_occurrences(scope) {
             lists.refill_owned(false, |owned| self.append_occurrences(segment, keys, owned));
             return Ok(Progress::Ready);
         }
+        // Most keys came once: bounds tell most slices that they have nothing of them.
+        let bounds = keys.iter().min().zip(keys.iter().max());
+        let within = |place: &&Place| {
+            bounds.is_some_and(|(least, most)| place.first <= *most && *least <= place.last)
+        };
+        let runs: SmallVec<[(&Place, SliceSegment<'_>); 16]> = all
+            .iter()
+            .filter(within)
+            .map(|place| (place, self.segment_at(segment.direction, place)))
+            .collect();
         lists.refill_owned(is_exact, |owned| {
             for &key in keys {
-                let of_key = runs.iter().map(|run| (*run, run.rows_of(key)));
-                let of_key = of_key.filter(|(_, rows)| !rows.is_empty());
+                let of_key = runs
+                    .iter()
+                    .filter(|(place, _)| place.may_have(key))
+                    .map(|(_, run)| (*run, run.rows_of(key)))
+                    .filter(|(_, rows)| !rows.is_empty());
                 if scope.binds_graph() {
                     append_bound(of_key, scope, owned);
                 } else {
@@ -390,8 +449,11 @@ impl GraphView for Window {
                     predicate,
                     direction,
                 };
-                let mut runs = self.runs(segment);
-                runs.any(|run| !run.rows_of(vertex).is_empty())
+                let mut places = self.places_of(segment).iter();
+                places.any(|place| {
+                    let run = || self.segment_at(direction, place);
+                    place.may_have(vertex) && !run().rows_of(vertex).is_empty()
+                })
             }));
             ends.push(predicates.len() as u32);
         }

@@ -403,6 +403,18 @@ impl<'s> SliceSegment<'s> {
         }
     }
 
+    /// Its first and last key. It has one: a segment has an edge.
+    pub(crate) fn key_bounds(&self) -> (VertexId, VertexId) {
+        let (first, last) = match self.keys {
+            Keys::Wide(keys) => (keys[0], keys[keys.len() - 1]),
+            Keys::Chunked { highs, lows, .. } => (
+                highs[0] << 16 | u64::from(lows[0]),
+                highs[highs.len() - 1] << 16 | u64::from(lows[lows.len() - 1]),
+            ),
+        };
+        (VertexId::from_bits(first), VertexId::from_bits(last))
+    }
+
     /// Appends all keys, ascending.
     pub(crate) fn append_keys(&self, out: &mut Vec<VertexId>) {
         match self.keys {

@@ -62,8 +62,8 @@ impl Window {
             direction: Direction::Out,
         };
         let places = self.places_of(segment).iter();
-        let latest = places.flat_map(|&(slice, place)| {
-            let (slice, place) = (&self.slices[slice as usize], place as usize);
+        let latest = places.flat_map(|at| {
+            let (slice, place) = (&self.slices[at.slice as usize], at.place as usize);
             let rows = slice.rows_between(place, subject, object);
             rows.map(move |row| slice.arrivals_of(place).of(row).latest_ms)
         });
@@ -80,9 +80,9 @@ impl Window {
         let mut counted: Vec<(VertexId, u32)> = Vec::new();
         for &key in keys {
             counted.clear();
-            for &(slice, place) in self.places_of(segment) {
-                let slice = &self.slices[slice as usize];
-                append_counted(slice, place as usize, segment.direction, key, &mut counted);
+            for at in self.places_of(segment) {
+                let (slice, place) = (&self.slices[at.slice as usize], at.place as usize);
+                append_counted(slice, place, segment.direction, key, &mut counted);
             }
             counted.sort_unstable();
             for same in counted.chunk_by(|one, next| one.0 == next.0) {
