@@ -52,6 +52,7 @@ mod large;
 mod make;
 mod pattern;
 mod refusal;
+mod resources;
 mod same_text;
 mod scalar;
 mod sort_key;

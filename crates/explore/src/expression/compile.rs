@@ -13,6 +13,7 @@ use super::computation::Computation;
 use super::condition::{Condition, Kind, Matcher};
 use super::integers::{IntegerComparison, Integers};
 use super::pattern::Pattern;
+use super::resources::ResourceComparison;
 use super::same_text::SameText;
 use oxrdf::{Term, TermRef, vocab::xsd};
 use query::expression::{Comparison, Expression, Function};
@@ -117,7 +118,7 @@ fn cost(condition: &Condition) -> u8 {
         | Condition::IsText(..)
         | Condition::SameIds(..)
         | Condition::Kind(..) => 0,
-        Condition::Integer { .. } | Condition::Integers(_) => 1,
+        Condition::Integer { .. } | Condition::Integers(_) | Condition::Resources(_) => 1,
         Condition::Or(operands) | Condition::And(operands) => {
             operands.iter().map(cost).max().unwrap_or(0)
         }
@@ -168,6 +169,16 @@ fn compare(
         (Expression::Slot(slot), Expression::Constant(constant)) => (*slot, *constant, comparison),
         (Expression::Constant(constant), Expression::Slot(slot)) => {
             (*slot, *constant, mirrored(comparison))
+        }
+        (Expression::Slot(left_slot), Expression::Slot(right_slot))
+            if matches!(comparison, Comparison::Equal | Comparison::NotEqual) =>
+        {
+            return Condition::Resources(Box::new(ResourceComparison {
+                left: *left_slot,
+                right: *right_slot,
+                if_same: comparison == Comparison::Equal,
+                general: of_integers(comparison, left, right, constants),
+            }));
         }
         _ => return of_integers(comparison, left, right, constants),
     };

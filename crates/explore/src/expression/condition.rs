@@ -14,6 +14,7 @@ use super::compare;
 use super::computation::{Computation, Operand};
 use super::integers::IntegerComparison;
 use super::pattern::{self, COMPILE_EFFORT, Pattern};
+use super::resources::ResourceComparison;
 use super::same_text::SameText;
 use super::text;
 use super::value::Value;
@@ -95,6 +96,8 @@ pub(crate) enum Condition {
         /// The same constant.
         constant: ConstantId,
     },
+    /// Whether two columns hold the same IRI or blank node.
+    Resources(Box<ResourceComparison>),
     /// A comparison of trees over inline integers.
     Integers(Box<IntegerComparison>),
     /// `a || b || ...`
@@ -180,6 +183,7 @@ impl Condition {
             }
             Condition::Integer { .. } => self.compare_integers(batch, at, truths)?,
             Condition::Integers(comparison) => comparison.evaluate(batch, at, truths)?,
+            Condition::Resources(comparison) => comparison.evaluate(batch, at, truths)?,
             Condition::Or(operands) => connect(operands, Truth::True, batch, at, truths)?,
             Condition::And(operands) => connect(operands, Truth::False, batch, at, truths)?,
             Condition::Not(operand) => {

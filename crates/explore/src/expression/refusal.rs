@@ -32,6 +32,7 @@ impl Condition {
             | Condition::IsNumeric(operand)
             | Condition::Truth(operand) => operand.refused(),
             Condition::Matches(text, matcher) => matcher.refused().or_else(|| text.refused()),
+            Condition::Resources(comparison) => comparison.general.refused(),
             Condition::Bound(_)
             | Condition::IsId(..)
             | Condition::IsOneOf(..)
