@@ -59,9 +59,9 @@ pub use request::learnt::Learnt;
 pub use request::plan_cache::PlanFigures;
 pub use run::{Finished, Folded};
 pub use standing::{
-    Binding, Bindings, BindingsFormat, BlankScope, ChangePieces, Hub, HubStream, JournalEntry,
-    JournalRead, Live, LiveChange, Positions, Pushed, QueryInfo, Recording, Replay, ReplaySpan,
-    ReportKind, ReportRow, Reported, StandingReport, StreamInfo, Subscriber, SubscriptionFigures,
-    SubscriptionInfo, SubscriptionLimits, Subscriptions, TemplateInfo, TimedQuads, WeightedRow,
-    read_bindings, read_standing, recorded, statements,
+    Binding, Bindings, BindingsFormat, BlankScope, ChangePieces, Hub, HubCosts, HubStream,
+    JournalEntry, JournalRead, Live, LiveChange, Positions, Pushed, QueryInfo, Recording, Replay,
+    ReplaySpan, ReportKind, ReportRow, Reported, StandingReport, StreamInfo, Subscriber,
+    SubscriptionFigures, SubscriptionInfo, SubscriptionLimits, Subscriptions, TemplateInfo,
+    TimedQuads, WeightedRow, read_bindings, read_standing, recorded, statements,
 };

@@ -22,6 +22,7 @@
 
 mod answer;
 mod bindings;
+mod costs;
 mod hub;
 mod info;
 mod instances;
@@ -40,8 +41,10 @@ mod report;
 mod revised;
 mod setting;
 mod subscribe;
+mod windows;
 
 pub use bindings::{BindingsFormat, read_bindings};
+pub use costs::HubCosts;
 pub use hub::{Hub, Reported};
 pub use info::{HubStream, QueryInfo, StreamInfo, TemplateInfo};
 pub use instances::{Binding, Bindings};

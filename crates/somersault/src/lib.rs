@@ -31,10 +31,10 @@ pub use engine::{
     budget, check_update, dump, federation, floor, output, run, running, stop, units,
 };
 pub use engine::{
-    Binding, Bindings, BindingsFormat, BlankScope, ChangePieces, Hub, HubStream, JournalEntry,
-    JournalRead, Live, LiveChange, Positions, Pushed, QueryInfo, Recording, Replay, ReplaySpan,
-    ReportKind, ReportRow, Reported, StandingQuery, StandingReport, StreamInfo, Subscriber,
-    SubscriptionFigures, SubscriptionInfo, SubscriptionLimits, Subscriptions, TemplateInfo,
-    TimedQuads, WeightedRow, read_bindings, read_standing, recorded, statements,
+    Binding, Bindings, BindingsFormat, BlankScope, ChangePieces, Hub, HubCosts, HubStream,
+    JournalEntry, JournalRead, Live, LiveChange, Positions, Pushed, QueryInfo, Recording, Replay,
+    ReplaySpan, ReportKind, ReportRow, Reported, StandingQuery, StandingReport, StreamInfo,
+    Subscriber, SubscriptionFigures, SubscriptionInfo, SubscriptionLimits, Subscriptions,
+    TemplateInfo, TimedQuads, WeightedRow, read_bindings, read_standing, recorded, statements,
 };
 pub use memory::{give_back as give_back_memory, survive_bus_errors};

@@ -37,8 +37,8 @@ impl Evaluation {
 pub struct Content {
     /// The stream.
     pub stream: StreamId,
-    /// Slices of which the window is the union; none of them is empty.
-    pub slices: Vec<Arc<Slice>>,
+    /// Slices of which the window is the union; none of them is empty. Windows of the same content share one list, as a rule.
+    pub slices: Arc<[Arc<Slice>]>,
     /// How many items it has, repeated ones included.
     pub items: u64,
     /// How many edges its slices have together. One that came in several slices counts in each.
@@ -65,7 +65,8 @@ impl Content {
         {
             pieces.items += items;
             pieces.edges += slice.edges(Direction::Out);
-            pieces.slices.extend((!slice.is_empty()).then_some(slice));
+            let late = (!slice.is_empty()).then_some(slice);
+            pieces.slices = pieces.slices.iter().cloned().chain(late).collect();
         }
         Content {
             stream,

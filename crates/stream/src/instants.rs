@@ -16,11 +16,12 @@ use crate::reach::{Grid, Reach, Selection, Sight};
 use crate::schedule::{Schedule, StreamId};
 use crate::time::Time;
 use query::standing::When;
+use smallvec::SmallVec;
 
 /// The instants of one query, as its streams are now.
 pub(crate) struct Instants<'a> {
     schedule: &'a Schedule,
-    reaches: Vec<Reach<'a>>,
+    reaches: SmallVec<[Reach<'a>; 2]>,
 }
 
 impl<'a> Instants<'a> {

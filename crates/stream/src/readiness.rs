@@ -21,14 +21,17 @@
 mod revisions;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::content::{Content, Evaluation};
 use crate::error::StreamError;
 use crate::instants::Instants;
+use crate::reach::Selection;
 use crate::schedule::{QueryId, Schedule, StreamId};
 use crate::stream::{Seal, Stream};
 use crate::time::{SealPoint, Time};
 use crate::vector::PartId;
+use smallvec::SmallVec;
 
 /// A stream, up to a moment.
 type Mark = (StreamId, Time);
@@ -49,7 +52,7 @@ enum Wait {
 /// A registered query.
 #[derive(Clone, Debug)]
 struct Standing {
-    schedule: Schedule,
+    schedule: Arc<Schedule>,
     /// Its next instant is not before this.
     from: Time,
     wait: Wait,
@@ -196,7 +199,7 @@ impl Readiness {
         }
         let (close, query) = self.ready.pop_first()?;
         let standing = self.queries.get(&query)?;
-        let schedule = standing.schedule.clone();
+        let schedule = Arc::clone(&standing.schedule);
         let windows = self.contents(&schedule, close);
         if let Some(standing) = self.queries.get_mut(&query) {
             standing.from = close.later(1);
@@ -213,7 +216,9 @@ impl Readiness {
     pub(super) fn contents(&mut self, schedule: &Schedule, close: Time) -> Vec<Content> {
         let instants = self.instants(schedule);
         let windows = 0..schedule.windows.len();
-        let selections: Vec<_> = windows.map(|at| instants.selection(at, close)).collect();
+        let selections: SmallVec<[Selection; 2]> =
+            windows.map(|at| instants.selection(at, close)).collect();
+        drop(instants);
         let windows = schedule.windows.iter().zip(selections);
         windows
             .map(|(window, selection)| {
@@ -282,7 +287,7 @@ impl Readiness {
             floors: BTreeMap::new(),
             first: from.max(begin),
             extra: BTreeSet::new(),
-            schedule,
+            schedule: Arc::new(schedule),
         };
         let streams = streams_of(&standing.schedule);
         self.queries.insert(query, standing);

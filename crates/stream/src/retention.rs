@@ -19,6 +19,7 @@
 //!
 //! Cost: a cut is O(log batches); a window of `n` batches is O(log n) slices, or one for each [`panes::EDGES_MAX`] edges.
 
+mod memo;
 mod panes;
 mod terms;
 
@@ -28,6 +29,7 @@ use std::sync::Arc;
 
 use crate::image::StreamImage;
 use crate::items::Items;
+use crate::retention::memo::{Memo, no_slices};
 use crate::retention::panes::Panes;
 use crate::time::{SealPoint, Time};
 use rdf::{Direction, VertexId};
@@ -43,10 +45,10 @@ pub(crate) struct Cut {
 }
 
 /// The slices between two cuts.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Pieces {
-    /// Slices of which none is empty; they may share edges.
-    pub(crate) slices: Vec<Arc<Slice>>,
+    /// Slices of which none is empty; they may share edges. Who asks again gets the same list.
+    pub(crate) slices: Arc<[Arc<Slice>]>,
     /// How many items are between the cuts.
     pub(crate) items: u64,
     /// How many edges the slices have, counted in each.
@@ -92,6 +94,7 @@ pub(crate) struct Retained {
     has_arrivals: bool,
     /// What came late and revises, by time. Windows that are never revised do not see it.
     late: Items,
+    memo: Memo,
 }
 
 impl Retained {
@@ -108,6 +111,7 @@ impl Retained {
             bytes: 0,
             has_arrivals: false,
             late: Items::new(),
+            memo: Memo::default(),
         }
     }
 
@@ -153,6 +157,7 @@ impl Retained {
 
     /// From now on slices say when and how often quads came, or need not.
     pub(crate) fn note_arrivals(&mut self, are_asked: bool) {
+        self.memo.forget();
         if are_asked && !self.has_arrivals {
             self.drop_panes();
             self.sliced = 0;
@@ -182,6 +187,7 @@ impl Retained {
 
     /// Takes what was sealed up to `until`, behind what is there. The items are sorted.
     pub(crate) fn seal(&mut self, until: SealPoint, items: Arc<Items>) {
+        self.memo.forget();
         if !items.is_empty() {
             self.add(items);
         }
@@ -312,10 +318,17 @@ impl Retained {
 
     /// The slices of what is between two cuts.
     pub(crate) fn pieces(&mut self, from: Cut, to: Cut) -> Pieces {
+        if let Some(known) = self.memo.find(from, to) {
+            return known;
+        }
         let mut slices = Vec::new();
         let items = self.ordinal(to).saturating_sub(self.ordinal(from));
         if items == 0 {
-            return Pieces::default();
+            return Pieces {
+                slices: no_slices(),
+                items: 0,
+                edges: 0,
+            };
         }
         if from.batch == to.batch {
             slices.extend(self.piece(from.batch, from.item..to.item));
@@ -329,11 +342,13 @@ impl Retained {
             slices.extend(self.piece(to.batch, 0..to.item));
         }
         let edges = slices.iter().map(|slice| slice.edges(Direction::Out)).sum();
-        Pieces {
-            slices,
+        let pieces = Pieces {
+            slices: slices.into(),
             items,
             edges,
-        }
+        };
+        self.memo.keep(from, to, &pieces);
+        pieces
     }
 
     /// Drops all batches that end by `floor`.
@@ -350,6 +365,7 @@ impl Retained {
             self.batches.pop_front();
         }
         if let Some(end) = dropped {
+            self.memo.forget();
             self.dropped = Some(end);
             self.panes.drop_before(end.0 / self.grain_ms);
         }
@@ -367,6 +383,7 @@ impl Retained {
 
     /// Gives up what can be made again from items.
     pub(crate) fn drop_panes(&mut self) {
+        self.memo.forget();
         self.panes = Panes::default();
     }
 
@@ -375,13 +392,18 @@ impl Retained {
         self.batches.partition_point(|batch| batch.number < number)
     }
 
+    /// Makes the slices of the whole batches below this number that have none yet.
+    pub(crate) fn slice_until(&mut self, number: u64) {
+        for place in self.place(self.sliced)..self.place(number) {
+            self.bytes += self.batches[place].make_whole(self.has_arrivals);
+        }
+        self.sliced = self.sliced.max(number);
+    }
+
     /// Adds the slices of the whole batches of these numbers.
     fn panes(&mut self, numbers: Range<u64>, out: &mut Vec<Arc<Slice>>) {
         let places = self.place(numbers.start)..self.place(numbers.end);
-        for place in self.place(self.sliced)..places.end {
-            self.bytes += self.batches[place].make_whole(self.has_arrivals);
-        }
-        self.sliced = self.sliced.max(numbers.end);
+        self.slice_until(numbers.end);
         let slice_at = |place: usize| {
             let batch: &Batch = &self.batches[place];
             let slice = batch

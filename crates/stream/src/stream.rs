@@ -303,7 +303,8 @@ impl Stream {
         Err(unsealed(name, *grain_ms, sealed, until))
     }
 
-    /// A part has sealed its share. Whether that made something visible that came.
+    /// A part has sealed its share. Whether that made something visible that came. Where a query reads the stream, whole
+    /// batches that are visible have their slices then.
     pub(crate) fn seal(&mut self, part: PartId, until: SealPoint) -> Result<bool, StreamError> {
         let before = self.visible();
         let visible = self.vector.seal(part, until);
@@ -311,6 +312,9 @@ impl Stream {
         // A batch whose edge was visible before has changed when it is whole, even if its rest is empty.
         let start = SealPoint::whole(before.batches).covered(self.definition.grain_ms);
         let came = self.retained.first_from(start);
+        if !self.readers.is_empty() {
+            self.retained.slice_until(visible.batches);
+        }
         Ok(visible > before && came.is_some_and(|came| came < self.covered()))
     }
 

@@ -17,7 +17,9 @@ use oxsdatatypes::DateTime;
 use query::plan::{Form, Plan, Slot};
 use rdf::VertexId;
 use rdf::transient::TransientView;
+use std::cell::Cell;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use store::delta::Version;
 use store::window::StreamView;
 
@@ -37,6 +39,8 @@ pub(super) struct Evaluating<'e> {
     pub(super) seed: u64,
     /// When triples came, where the plan asks that.
     pub(super) times: Option<&'e WindowTimes>,
+    /// What making terms of ids has cost.
+    pub(super) decoding: Cell<Duration>,
 }
 
 /// Takes a chunk of the walk.
@@ -117,6 +121,7 @@ impl Evaluating<'_> {
     ) -> Result<(), QueryError> {
         let mut decoder = Decoder::new(slots, self.budget);
         self.walk(&mut |prepared, chunk| {
+            let begun = Instant::now();
             let len = usize::try_from(chunk.rows()).map_err(|_| WalkError::TooManyRows)?;
             let mut from = 0;
             while from < len {
@@ -125,6 +130,7 @@ impl Evaluating<'_> {
                 take(&decoder.rows, chunk, from)?;
                 from += decoded;
             }
+            self.decoding.set(self.decoding.get() + begun.elapsed());
             Ok(())
         })
     }

@@ -20,9 +20,11 @@ mod terms;
 
 pub(super) use templates::ReadTemplate;
 
+use super::costs::{HubCosts, timed};
 use super::info::HubStream;
 use super::registered::Registered;
 use super::report::StandingReport;
+use super::windows::Windows;
 use crate::database::Database;
 use crate::error::{Kind, QueryError, Unit};
 use crate::moment::Graph;
@@ -73,6 +75,9 @@ pub struct Hub {
     withheld: Vec<Reported>,
     /// What was ready before the last stop and was not reported then, with the graph of its moment.
     due: VecDeque<Due>,
+    costs: HubCosts,
+    /// Those of the last close.
+    windows: Windows,
 }
 
 /// An evaluation that a recovery has left.
@@ -138,7 +143,14 @@ impl Hub {
             unawaited: 0,
             withheld: Vec::new(),
             due: VecDeque::new(),
+            costs: HubCosts::default(),
+            windows: Windows::default(),
         }
+    }
+
+    /// What its work has cost so far.
+    pub fn costs(&self) -> HubCosts {
+        self.costs
     }
 
     /// Does all that has become possible, and shows each report.
@@ -173,7 +185,8 @@ impl Hub {
         loop {
             // First, since it may change the slices that an evaluation is given.
             let seen = self.see_terms()?;
-            let Some(ready) = self.streams.next_ready() else {
+            let ready = timed(&mut self.costs.windows, || self.streams.next_ready());
+            let Some(ready) = ready else {
                 return Ok(ControlFlow::Continue(()));
             };
             if self.evaluate(&ready, &seen, take)?.is_break() {

@@ -16,7 +16,7 @@ use query::standing::{Sharing, StandingTemplate};
 use rdf::VertexId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use stream::{Differences, Evaluation};
 
 /// What a registered query has besides, if it is a template.
@@ -102,7 +102,7 @@ impl Many {
         ready: &Evaluation,
     ) -> Result<Vec<StandingReport>, QueryError> {
         let begun = Instant::now();
-        let (rows, variables) = match self.sharing {
+        let (rows, variables, decoding) = match self.sharing {
             Sharing::Whole => self.together(template, setting, ready)?,
             Sharing::OneByOne(_) => self.one_by_one(template, setting, ready)?,
         };
@@ -139,6 +139,7 @@ impl Many {
                 items: ready.windows.iter().map(|it| it.items).sum(),
                 incomplete_before_ms: incomplete_before(ready),
                 exec,
+                decoding,
                 failure: None,
             })
         };
@@ -159,7 +160,7 @@ impl Many {
         template: &str,
         setting: &Setting<'_>,
         ready: &Evaluation,
-    ) -> Result<(Vec<InstanceRow>, Vec<String>), QueryError> {
+    ) -> Result<(Vec<InstanceRow>, Vec<String>, Duration), QueryError> {
         let tables = [&self.instances.table];
         let evaluating = setting.evaluating(ready, seed(template, ready.close), &tables);
         let Form::Select(columns) = &setting.plan.form else {
@@ -195,7 +196,8 @@ impl Many {
         }
         let variables = &setting.plan.variables;
         let name = |slot: &Slot| variables[usize::from(slot.0)].clone();
-        Ok((rows, shown.iter().map(name).collect()))
+        let variables = shown.iter().map(name).collect();
+        Ok((rows, variables, evaluating.decoding.get()))
     }
 
     /// Gives a row to the instances whose constants stand beside it.
@@ -227,8 +229,9 @@ impl Many {
         template: &str,
         setting: &Setting<'_>,
         ready: &Evaluation,
-    ) -> Result<(Vec<InstanceRow>, Vec<String>), QueryError> {
+    ) -> Result<(Vec<InstanceRow>, Vec<String>, Duration), QueryError> {
         let mut rows = Vec::new();
+        let mut decoding = Duration::ZERO;
         for (number, row) in self.instances.rows() {
             let mut alone = GivenTable::new(self.instances.table.width());
             alone.insert(&self.instances.cells(row));
@@ -240,8 +243,9 @@ impl Many {
             let tables = [&alone];
             let evaluating = setting.evaluating(ready, seed(&name, ready.close), &tables);
             rows.extend(evaluating.rows()?.into_iter().map(|row| (number, row)));
+            decoding += evaluating.decoding.get();
         }
         let evaluating = setting.evaluating(ready, 0, &[]);
-        Ok((rows, evaluating.variables()))
+        Ok((rows, evaluating.variables(), decoding))
     }
 }

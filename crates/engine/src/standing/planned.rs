@@ -4,6 +4,7 @@
 //! stream tomorrow, and be stored the day after. A stored id never changes. The plan is made by what the windows hold when the query
 //! first runs, and again when a source has become [`DRIFT`] times as large or as small as it was then.
 
+use super::windows::Slices;
 use crate::error::{Kind, QueryError};
 use crate::moment::Graph;
 use crate::request::degrees::degrees;
@@ -14,12 +15,13 @@ use query::explain::PlanNames;
 use query::plan::{Form, Plan, Source};
 use query::standing::{SourceContent, StandingQuery, Stored};
 use query::statistics::{PredicateStatistics, SourceStatistics};
-use rdf::{Direction, Lexicon, Tag, VertexId};
+use rdf::{Lexicon, Tag, VertexId};
+use smallvec::SmallVec;
 use std::sync::Arc;
+use store::Window;
 use store::delta::Version;
 use store::view::GraphScope;
 use store::window::{StreamView, WindowAndStored};
-use store::{Slice, Window};
 
 /// A source has drifted from its plan when its edges are more than so many times those of then, or fewer by so much.
 const DRIFT: u64 = 8;
@@ -31,6 +33,9 @@ pub(super) struct Planned {
     constants: Vec<Option<VertexId>>,
     plan: Option<Fitted>,
 }
+
+/// A window for each source of a query but the store.
+pub(super) type SourceWindows = SmallVec<[Window; 4]>;
 
 /// Tells when triples came in the windows of a query, all of them together.
 pub(super) struct WindowTimes(Window);
@@ -98,36 +103,44 @@ impl Planned {
         Some(fitted.plan.explain_named(names, None))
     }
 
-    /// What each source looks at, the store first. `windows`: the slices of each window of the query.
+    /// The window of each source. `slices`: those of each window of the query; `made` makes a window of slices, or finds it.
+    pub(super) fn windows(
+        &self,
+        slices: &[&Slices],
+        made: &mut dyn FnMut(&[&Slices], bool) -> Window,
+    ) -> SourceWindows {
+        let of = |content: &SourceContent| {
+            let slices = content.windows.iter().map(|window| slices[*window]);
+            let slices: SmallVec<[&Slices; 4]> = slices.collect();
+            made(&slices, self.query.multiset)
+        };
+        self.query.sources.iter().map(of).collect()
+    }
+
+    /// What each source looks at, the store first.
     pub(super) fn views<'g>(
         &self,
         constants: &[Option<VertexId>],
         stored: &'g Version,
-        windows: &[&[Arc<Slice>]],
+        windows: SourceWindows,
     ) -> Vec<StreamView<'g, Version>> {
         let mut views = vec![StreamView::Stored(stored)];
-        views.extend(self.query.sources.iter().map(|content| {
-            let slices = content.windows.iter().flat_map(|window| windows[*window]);
-            let slices = slices.cloned().collect();
-            let window = if self.query.multiset {
-                Window::bag(slices)
-            } else {
-                Window::new(slices)
-            };
-            match share(content, constants) {
+        let sources = self.query.sources.iter().zip(windows);
+        views.extend(
+            sources.map(|(content, window)| match share(content, constants) {
                 None => StreamView::Window(window),
                 Some(graphs) => StreamView::Union(WindowAndStored {
                     window,
                     stored,
                     graphs,
                 }),
-            }
-        }));
+            }),
+        );
         views
     }
 
     /// When triples came in the windows, where the query asks that.
-    pub(super) fn times(&self, windows: &[&[Arc<Slice>]]) -> Option<WindowTimes> {
+    pub(super) fn times(&self, windows: &[&Slices]) -> Option<WindowTimes> {
         let slices = || windows.iter().flat_map(|window| window.iter());
         let asks = self.query.asks_times;
         asks.then(|| WindowTimes(Window::new(slices().cloned().collect())))
@@ -229,9 +242,7 @@ fn window_of<'w>(view: &'w StreamView<'_, Version>) -> Option<&'w Window> {
 }
 
 fn edges_of(view: &StreamView<'_, Version>) -> u64 {
-    let slices = window_of(view).map_or(&[][..], Window::slices);
-    let edges = slices.iter().map(|slice| slice.edges(Direction::Out));
-    edges.sum()
+    window_of(view).map_or(0, Window::edges_of_slices)
 }
 
 /// What the planner is told of a source: the sums over its slices, and those of the store where that is in it.

@@ -1,10 +1,11 @@
 //! A registered query and its evaluation at one close. Those of a template go on in `many`.
 
 use super::many::Many;
-use super::planned::Planned;
+use super::planned::{Planned, SourceWindows};
 use super::report::{ReportKind, ReportRow, StandingReport};
 use super::revised::Revisions;
 use super::setting::{Setting, incomplete_before, seed};
+use super::windows::{Slices, Windows};
 use crate::budget::Budget;
 use crate::database::Database;
 use crate::error::QueryError;
@@ -13,10 +14,10 @@ use crate::stop::StopToken;
 use explore::Limits;
 use oxrdf::{GraphName, NamedOrBlankNode, Quad, Term};
 use rdf::transient::TransientView;
+use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use store::Slice;
 use stream::{Differences, Evaluation, StreamId, Time};
 
 /// A registered query.
@@ -55,6 +56,7 @@ impl Registered {
             items: ready.windows.iter().map(|it| it.items).sum(),
             incomplete_before_ms: None,
             exec: Duration::ZERO,
+            decoding: Duration::ZERO,
             failure: Some(error),
         }
     }
@@ -77,12 +79,30 @@ pub(super) fn quad_of(row: &ReportRow) -> Option<Quad> {
     Some(Quad::new(subject, predicate.clone(), object.clone(), graph))
 }
 
+/// The slices of each window.
+fn slices_of(ready: &Evaluation) -> SmallVec<[&Slices; 4]> {
+    ready.windows.iter().map(|it| &it.slices).collect()
+}
+
+/// The windows that an evaluation looks at; those that others at its close have are found among `made`.
+pub(super) fn source_windows(
+    made: &mut Windows,
+    query: &Registered,
+    ready: &Evaluation,
+) -> SourceWindows {
+    let slices = slices_of(ready);
+    query.planned.windows(&slices, &mut |slices, is_bag| {
+        made.window(ready.close, slices, is_bag)
+    })
+}
+
 /// The reports of a query, over a graph and the terms that items have: one, or none where it is to be kept back; of a
 /// revision those that it changes, of a template those of its instances.
 pub(super) fn evaluated(
     database: &Database,
     graph: &Graph,
     terms: &TransientView<'_>,
+    sources: SourceWindows,
     query: &mut Registered,
     ready: &Evaluation,
 ) -> Result<Vec<StandingReport>, QueryError> {
@@ -97,10 +117,9 @@ pub(super) fn evaluated(
         memory: &*budget,
         stop: &token,
     };
-    let windows: Vec<&[Arc<Slice>]> = ready.windows.iter().map(|it| &it.slices[..]).collect();
     let constants = query.planned.resolved(terms)?;
-    let views = query.planned.views(&constants, &graph.snapshot, &windows);
-    let times = query.planned.times(&windows);
+    let views = query.planned.views(&constants, &graph.snapshot, sources);
+    let times = query.planned.times(&slices_of(ready));
     let mut alone = None;
     let table = match &mut query.many {
         None => None,
@@ -141,6 +160,7 @@ pub(super) fn evaluated(
         items: ready.windows.iter().map(|it| it.items).sum(),
         incomplete_before_ms: incomplete_before(ready),
         exec: begun.elapsed(),
+        decoding: evaluating.decoding.get(),
         failure: None,
     };
     if ready.is_revision {

@@ -91,6 +91,8 @@ pub struct StandingReport {
     pub incomplete_before_ms: Option<u64>,
     /// How long the evaluation took, from the windows' slices to rows of terms.
     pub exec: Duration,
+    /// How much of that was making terms of ids.
+    pub decoding: Duration,
     /// Why there is no answer, where the evaluation failed; there are no rows then.
     pub failure: Option<QueryError>,
 }

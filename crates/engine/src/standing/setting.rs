@@ -9,6 +9,7 @@ use explore::GivenTable;
 use query::plan::Plan;
 use rdf::VertexId;
 use rdf::transient::TransientView;
+use std::cell::Cell;
 use std::sync::Arc;
 use store::delta::Version;
 use store::window::StreamView;
@@ -45,6 +46,7 @@ impl Setting<'_> {
             given,
             close_ms: ready.close.0,
             seed,
+            decoding: Cell::default(),
         }
     }
 }

@@ -81,7 +81,7 @@ impl Readiness {
                 nonempty: false,
                 ..standing.schedule.report
             },
-            ..standing.schedule.clone()
+            ..Schedule::clone(&standing.schedule)
         };
         let revise_ms = schedule.revise_ms.unwrap_or(0);
         let instants = self.instants(&schedule);
@@ -103,6 +103,7 @@ impl Readiness {
             }
             at = instant.later(1);
         }
+        drop(instants);
         let from = standing.from;
         let (again, to_come): (Vec<Time>, Vec<Time>) =
             touched.into_iter().partition(|instant| *instant < from);
@@ -119,7 +120,7 @@ impl Readiness {
     pub(super) fn next_revision(&mut self) -> Option<Evaluation> {
         while let Some((close, query)) = self.revisions.pop_first() {
             if let Some(standing) = self.queries.get(&query) {
-                let schedule = standing.schedule.clone();
+                let schedule = Arc::clone(&standing.schedule);
                 return Some(Evaluation {
                     query,
                     close,

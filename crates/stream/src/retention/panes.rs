@@ -21,6 +21,10 @@ use store::slice::Slice;
 /// The most edges of a pane that is merged of others.
 pub(crate) const EDGES_MAX: u64 = 1 << 20;
 
+/// A run of so few batches is not merged: to merge each triple once a level costs more than a look at each batch, whose
+/// bounds say mostly that it has nothing.
+const SINGLE_MAX: usize = 16;
+
 /// After so many batches it is looked which panes nobody asked for meanwhile.
 const SWEEP_BATCHES: u64 = 64;
 
@@ -69,6 +73,9 @@ impl Panes {
         self.newest = self.newest.max(numbers.end);
         if self.newest - self.swept >= SWEEP_BATCHES {
             self.sweep();
+        }
+        if places.len() <= SINGLE_MAX {
+            return out.extend(places.filter_map(|place| present(slice_at(place).1)));
         }
         let mut places = places;
         let mut start = numbers.start;

@@ -21,6 +21,7 @@ impl Retained {
 
     /// Puts stored ids in place of transient ones.
     pub(crate) fn rename(&mut self, renamed: &Renamed) {
+        self.memo.forget();
         self.late.rename(renamed);
         for batch in &mut self.batches {
             let newest = batch.newest_transient;

@@ -1,6 +1,7 @@
 //! The commits of a hub: seals of one moment are one, and the last are remembered for evaluations that see an earlier
 //! graph than the newest.
 
+use super::super::costs::timed;
 use super::super::log::codec::Put;
 use super::super::log::messages::Message;
 use super::super::registered::Registered;
@@ -9,6 +10,7 @@ use crate::error::QueryError;
 use crate::moment::Graph;
 use query::standing::Freshness;
 use std::sync::Arc;
+use std::time::Instant;
 use store::delta::IdQuad;
 use stream::{PartId, Time};
 
@@ -25,19 +27,24 @@ impl Hub {
                 return Ok(false);
             };
             // One that ends later is left there: what this one makes ready may bring another before it.
-            while self.streams.next_seal_end().is_some_and(|next| next <= end) {
-                self.taken.extend(self.streams.next_seal());
-            }
+            timed(&mut self.costs.sealing, || {
+                while self.streams.next_seal_end().is_some_and(|next| next <= end) {
+                    self.taken.extend(self.streams.next_seal());
+                }
+            });
         }
         if self.moments.is_empty() {
             self.note_moment(self.base.database()?.graph());
         }
+        let begun = Instant::now();
         self.keep_seals()?;
-        for seal in std::mem::take(&mut self.taken) {
-            self.streams
-                .sealed(PartId(0), seal.stream, seal.until)
-                .map_err(refused)?;
-        }
+        self.costs.storing += begun.elapsed();
+        timed(&mut self.costs.sealing, || {
+            std::mem::take(&mut self.taken)
+                .iter()
+                .try_for_each(|seal| self.streams.sealed(PartId(0), seal.stream, seal.until))
+        })
+        .map_err(refused)?;
         self.note_moment(self.base.database()?.graph());
         Ok(true)
     }

@@ -1,8 +1,9 @@
 //! Evaluations of a hub: a query that is ready, its report, and what it writes into a stream.
 
+use super::super::costs::timed;
 use super::super::items::{BlankScope, TimedQuads};
 use super::super::log::messages::{Message, ReportLine, Source};
-use super::super::registered::{evaluated, quad_of};
+use super::super::registered::{evaluated, quad_of, source_windows};
 use super::super::report::StandingReport;
 use super::feed::Said;
 use super::terms::SeenTerms;
@@ -51,8 +52,9 @@ impl Hub {
         let terms = TransientView::new(&seen.dictionary, &self.terms.transient);
         if let Some(query) = self.queries.get_mut(&due.ready.query) {
             // What fails failed then, too, and leaves what is compared as it was.
+            let windows = source_windows(&mut self.windows, query, &due.ready);
             drop(guarded(|| {
-                evaluated(&database, &due.graph, &terms, query, &due.ready)
+                evaluated(&database, &due.graph, &terms, windows, query, &due.ready)
             }));
         }
         Ok(ControlFlow::Continue(()))
@@ -70,7 +72,12 @@ impl Hub {
         let Some(query) = self.queries.get_mut(&ready.query) else {
             return Ok(ControlFlow::Continue(()));
         };
-        let evaluated = guarded(|| evaluated(&database, graph, &terms, query, ready));
+        let windows = timed(&mut self.costs.windows, || {
+            source_windows(&mut self.windows, query, ready)
+        });
+        let evaluated = timed(&mut self.costs.evaluating, || {
+            guarded(|| evaluated(&database, graph, &terms, windows, query, ready))
+        });
         query.evaluations += 1;
         query.close = query.close.max(Some(ready.close));
         query.failure = evaluated.as_ref().err().map(|error| error.message.clone());

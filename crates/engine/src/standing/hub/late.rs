@@ -12,6 +12,7 @@
 //! Invariants: the moment of an item in a side stream is not before what the side stream has promised; a side stream has
 //! none of its own. Cost: nothing for what comes in time.
 
+use super::super::costs::timed;
 use super::super::log::image::StreamPicture;
 use super::super::log::messages::Message;
 use super::super::registered::Registered;
@@ -35,7 +36,10 @@ impl Hub {
         source: SourceId,
         items: &Items,
     ) -> Result<Accepted, QueryError> {
-        let accepted = self.streams.push(stream, source, items).map_err(refused)?;
+        let pushed = timed(&mut self.costs.opening, || {
+            self.streams.push(stream, source, items)
+        });
+        let accepted = pushed.map_err(refused)?;
         if !accepted.late.is_empty() {
             self.take_late(stream, &accepted)?;
         }

@@ -42,6 +42,7 @@ impl Hub {
             name: name.to_owned(),
         })?;
         self.due.retain(|due| due.ready.query != id);
+        self.windows.clear();
         self.streams.unregister(id).map_err(refused)?;
         if let Some(query) = self.queries.remove(&id)
             && let Some(target) = query.writes
@@ -58,6 +59,7 @@ impl Hub {
         self.say(&Message::Pause {
             name: name.to_owned(),
         })?;
+        self.windows.clear();
         self.streams.pause(id).map_err(refused)?;
         if let Some(query) = self.queries.get_mut(&id) {
             query.is_paused = true;

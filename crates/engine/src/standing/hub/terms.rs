@@ -17,6 +17,7 @@
 //!
 //! Cost: four comparisons an evaluation; where the dictionary grew, a look at each new key of it while the table has terms.
 
+use super::super::costs::timed;
 use super::super::items::{BlankScope, Numbering, TimedQuads};
 use super::super::log::items::ItemsText;
 use super::feed::Said;
@@ -114,9 +115,11 @@ impl Hub {
             transient, given, ..
         } = &mut self.terms;
         let holder = TermHolder(stream.0);
-        let numbered = self.base.with_dictionary(given, |live| {
-            let absorb = settings.absorb.as_deref();
-            Numbering::new(live, transient, holder, absorb).items(scope, items, text)
+        let numbered = timed(&mut self.costs.numbering, || {
+            self.base.with_dictionary(given, |live| {
+                let absorb = settings.absorb.as_deref();
+                Numbering::new(live, transient, holder, absorb).items(scope, items, text)
+            })
         });
         let bytes = transient.bytes_of(holder);
         self.streams.hold_beside(stream, bytes).map_err(refused)?;

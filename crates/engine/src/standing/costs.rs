@@ -1,0 +1,56 @@
+//! What a hub's work has cost, by phase: for whoever measures, and for metrics.
+//!
+//! Times are summed since the hub was made; whoever wants those of a span subtracts. A phase is timed as a whole, some tens
+//! of nanoseconds a push, a commit or an evaluation.
+
+use std::ops::Sub;
+use std::time::{Duration, Instant};
+
+/// See the head of this file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HubCosts {
+    /// Ids for the terms of items.
+    pub numbering: Duration,
+    /// Items with ids into the open batches of their streams.
+    pub opening: Duration,
+    /// Batches out of those, in the order of time, and their slices: keys, offsets and neighbours in both directions.
+    pub sealing: Duration,
+    /// Commits of what is stored, and of what the log is told with them. Where a log is kept, most of it is waiting for
+    /// the disk.
+    pub storing: Duration,
+    /// Windows for evaluations: panes that are merged for them, and which slices they have.
+    pub windows: Duration,
+    /// Evaluations.
+    pub evaluating: Duration,
+}
+
+impl HubCosts {
+    /// From ids to visible: all but the terms, windows and evaluations.
+    pub fn injecting(&self) -> Duration {
+        self.opening + self.sealing + self.storing
+    }
+}
+
+impl Sub for HubCosts {
+    type Output = HubCosts;
+
+    /// What was spent since `before`.
+    fn sub(self, before: HubCosts) -> HubCosts {
+        HubCosts {
+            numbering: self.numbering - before.numbering,
+            opening: self.opening - before.opening,
+            sealing: self.sealing - before.sealing,
+            storing: self.storing - before.storing,
+            windows: self.windows - before.windows,
+            evaluating: self.evaluating - before.evaluating,
+        }
+    }
+}
+
+/// Adds what `work` takes to `cost`.
+pub(super) fn timed<T>(cost: &mut Duration, work: impl FnOnce() -> T) -> T {
+    let begun = Instant::now();
+    let done = work();
+    *cost += begun.elapsed();
+    done
+}
