@@ -594,6 +594,8 @@ pub enum Bench {
     Path(BenchPath),
     /// Durable updates: INSERT DATA by many at once, into a graph that is dropped at the end
     Update(BenchUpdate),
+    /// LSBench: five streams, L1 to L6 over them, and what a batch costs until it is seen
+    Streams(BenchStreams),
 }
 
 /// `bench load`
@@ -717,6 +719,58 @@ pub struct BenchMix {
     #[arg(long, value_name = "N", conflicts_with = "endpoint")]
     pub query_threads: Option<usize>,
     /// Write the distribution of times as CSV; may be given again
+    #[arg(long, value_name = "FILE.csv")]
+    pub cdf: Vec<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub output: BenchOutput,
+}
+
+/// What `bench streams` registers in place of L1 to L6.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum StreamMix {
+    /// L1 to L3
+    A,
+    /// L1 to L6
+    B,
+}
+
+/// `bench streams`
+#[derive(Debug, Args)]
+pub struct BenchStreams {
+    /// A store with the stored data of as many users in the graph <http://lsbench.example/graph/initial>
+    /// [default: made in memory]
+    #[arg(short, long, value_name = "DIR")]
+    pub location: Option<PathBuf>,
+    /// Users
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub users: u32,
+    /// Seed of the data, and of the start points of a mix
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub seed: u64,
+    /// How fast the streams flow, as in 0.25x or 4x of 133,500 triples a second
+    #[arg(long, value_name = "RATE", default_value = "1x")]
+    pub rate: String,
+    /// Application time that is measured, with its unit
+    #[arg(long, value_name = "DURATION", default_value = "10s")]
+    pub time: String,
+    /// Application time before, not counted; at least a window's second
+    #[arg(long, value_name = "DURATION", default_value = "2s")]
+    pub warm_up: String,
+    /// Only this query, L1 to L6; may be given again
+    #[arg(long, value_name = "NAME", conflicts_with = "mix")]
+    pub only: Vec<String>,
+    /// Instances with random start points in place of one of each query
+    #[arg(long, value_enum)]
+    pub mix: Option<StreamMix>,
+    /// How many instances a mix has
+    #[arg(long, value_name = "N", default_value_t = 300, requires = "mix",
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub instances: u32,
+    /// Print the plan of each query
+    #[arg(long)]
+    pub explain: bool,
+    /// Write the distribution of the queries' times as CSV; may be given again
     #[arg(long, value_name = "FILE.csv")]
     pub cdf: Vec<PathBuf>,
     #[command(flatten)]

@@ -25,6 +25,7 @@ pub fn run(verb: &Bench, file: Option<&Path>) -> Outcome {
         Bench::Path(flags) => super::bench_path::run(flags, file),
         Bench::Mix(flags) => super::bench_mix::run(flags, file),
         Bench::Update(flags) => super::bench_update::run(flags, file),
+        Bench::Streams(flags) => super::bench_streams::run(flags, file),
     }
 }
 
