@@ -124,6 +124,7 @@ impl From<QueryError> for Trouble {
             Kind::Cancelled => Code::Interrupted,
             Kind::Damaged => Code::Integrity,
             Kind::NotFound
+            | Kind::Gone
             | Kind::Format
             | Kind::Output
             | Kind::Conflict

@@ -61,7 +61,7 @@ mod write_lock;
 mod write_set;
 pub(crate) mod writer;
 
-pub(crate) use absorb::{absorb, with_dictionary};
+pub(crate) use absorb::{absorb, reach, with_dictionary};
 pub use committed::Committed;
 pub use patch::RDF_PATCH;
 pub(crate) use replay::{Deaf, Listener, ReplayMoment};
@@ -72,3 +72,4 @@ pub use store_write::{
 pub use update::{RunningUpdate, UpdateRequest, check_update};
 pub(crate) use writer::Writer;
 pub(crate) use writer::beside::{Beside, Image, Keeper};
+pub(crate) use writer::kept::KeptVersions;

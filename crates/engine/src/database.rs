@@ -10,7 +10,7 @@ use crate::change::follow::{self, FollowFigures, Followed, Notice};
 use crate::change::maintenance::{CheckpointLimits, maintain};
 use crate::change::writer::StoreHandle;
 use crate::change::{
-    Beside, Committed, Deaf, GraphTarget, GraphWrite, GraphWritten, Keeper, Listener,
+    Beside, Committed, Deaf, GraphTarget, GraphWrite, GraphWritten, Keeper, KeptVersions, Listener,
     RunningGraphChange, RunningUpdate, UpdateRequest, Writer, open, store_write,
 };
 use crate::error::{Kind, QueryError};
@@ -19,6 +19,7 @@ use crate::health::{ChangeHealth, FollowHealth, Health};
 pub use crate::moment::Graph;
 use crate::moment::scrub::Scrub;
 use crate::moment::statistics::{self, ForeignStatistics};
+use crate::moment::vector::SnapshotVector;
 use crate::open_error::OpenError;
 pub use crate::options::Options;
 use crate::prepared::Query;
@@ -55,6 +56,17 @@ pub struct Summary {
     pub named_graphs: u64,
     /// Bytes of all files; 0 for a graph in memory.
     pub stored_bytes: u64,
+}
+
+/// A snapshot that can be read by its number, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SnapshotInfo {
+    /// Its number: that of the last commit in it.
+    pub number: u64,
+    /// Distinct quads.
+    pub quads: u64,
+    /// How far it holds each stream, by name; `None` where another process keeps the streams.
+    pub vector: Option<SnapshotVector>,
 }
 
 /// What requests share, and what is done beside them.
@@ -223,10 +235,13 @@ impl Database {
     fn new(graph: Graph, changes: Changes, options: &Options) -> Database {
         let published = Arc::new(RwLock::new(Arc::new(graph)));
         let pool = Pool::new(options.memory_pool_bytes);
+        let kept = KeptVersions::new(options.keep_snapshots, options.memory_pool_bytes);
+        let kept = Arc::new(kept);
         let scrub: Arc<Scrub> = Arc::default();
         let nothing = || Beside::unread(Vec::new(), false);
         let writer = |home, beside| {
-            let writer = Writer::new(Arc::clone(&published), home, beside, Arc::clone(&pool));
+            let (published, kept) = (Arc::clone(&published), Arc::clone(&kept));
+            let writer = Writer::new(published, kept, home, beside, Arc::clone(&pool));
             Some(Arc::new(writer))
         };
         let mut pace = CheckpointLimits {
@@ -273,6 +288,7 @@ impl Database {
             plans,
             empty_default: EmptyDefault::default(),
             published,
+            kept,
             is_changed,
             _background: Arc::clone(&background) as Arc<dyn Any + Send + Sync>,
         });
@@ -494,6 +510,52 @@ impl Database {
     /// The graph as it is now. Whoever holds it sees it unchanged for as long as they like.
     pub fn graph(&self) -> Arc<Graph> {
         self.inner.shared.graph()
+    }
+
+    /// The graph as commit `number` left it, while it is kept ([`Options::keep_snapshots`]). Two kinds of error:
+    /// [`Kind::Gone`] where it is kept no more, [`Kind::NotFound`] where nobody has seen such a commit yet.
+    pub fn graph_at(&self, number: u64) -> Result<Arc<Graph>, QueryError> {
+        let newest = self.graph();
+        let newest_number = newest.snapshot.number();
+        if number == newest_number {
+            return Ok(newest);
+        }
+        if number > newest_number {
+            let message =
+                format!("there is no snapshot {number} yet: the newest is {newest_number}");
+            return Err(QueryError::new(Kind::NotFound, message));
+        }
+        self.inner.shared.kept.get(number).ok_or_else(|| {
+            let message =
+                format!("snapshot {number} is kept no more: the newest is {newest_number}");
+            QueryError::new(Kind::Gone, message)
+                .with_hint("`store.keep_snapshots` is how long a snapshot is kept for those who read it by number")
+        })
+    }
+
+    /// The snapshots that [`Database::graph_at`] gives now, oldest first. The last is the newest.
+    pub fn snapshots(&self) -> Vec<SnapshotInfo> {
+        // In this order: what is superseded between the two is twice in the list rather than not at all.
+        let newest = self.graph();
+        let mut kept = self.inner.shared.kept.all();
+        kept.retain(|graph| graph.snapshot.number() < newest.snapshot.number());
+        kept.push(newest);
+        kept.iter().map(|graph| self.snapshot_info(graph)).collect()
+    }
+
+    /// What is told of a snapshot; errors are those of [`Database::graph_at`].
+    pub fn snapshot(&self, number: u64) -> Result<SnapshotInfo, QueryError> {
+        Ok(self.snapshot_info(&*self.graph_at(number)?))
+    }
+
+    fn snapshot_info(&self, graph: &Graph) -> SnapshotInfo {
+        // What streams say is in the log, and whoever only reads a store passes it over.
+        let is_told = self.is_writable() || graph.stored_bytes == 0;
+        SnapshotInfo {
+            number: graph.snapshot.number(),
+            quads: graph.quads,
+            vector: is_told.then(|| Arc::clone(&graph.vector)),
+        }
     }
 
     /// What has come of keeping plans; zeros where none are kept.

@@ -34,6 +34,8 @@ pub enum Kind {
     Remote,
     /// It asks for a graph that is not there.
     NotFound,
+    /// It asks for what was there and is kept no more.
+    Gone,
     /// It asks for a graph to be made that is there, or for what is being done already.
     Conflict,
     /// It is to be carried out where something holds that does not.

@@ -40,13 +40,14 @@ pub use change::{
     Committed, Documents, GraphState, GraphTarget, GraphWrite, GraphWritten, Precondition,
     RDF_PATCH, RunningGraphChange, RunningUpdate, UpdateRequest, WriteMode, check_update,
 };
-pub use database::{ChangeFigures, Database, Summary};
+pub use database::{ChangeFigures, Database, SnapshotInfo, Summary};
 pub use error::{Further, Kind, Position, QueryError, Unit};
 pub use federation::{Document, ServiceClient, ServiceError};
 pub use graph_read::GraphRead;
 pub use health::{ChangeHealth, FollowHealth, Health};
 pub use moment::Graph;
 pub use moment::statistics::ForeignStatistics;
+pub use moment::vector::{SnapshotVector, StreamPoint};
 pub use open_error::{OpenError, is_damaged_load};
 pub use options::Options;
 pub use output::graph::{GraphFormat, GraphWriter};

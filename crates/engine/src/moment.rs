@@ -13,6 +13,7 @@
 //! | `scan` | every quad of a part of a graph |
 //! | `scrub` | every block verified, in the background |
 //! | `statistics` | what the planner knows, as a document |
+//! | `vector` | how far it holds each stream |
 
 pub mod files;
 pub(crate) mod planner_statistics;
@@ -21,6 +22,7 @@ mod prefixes;
 pub(crate) mod scan;
 pub(crate) mod scrub;
 pub(crate) mod statistics;
+pub(crate) mod vector;
 
 use crate::error::QueryError;
 use crate::open_error::OpenError;
@@ -28,10 +30,12 @@ use planner_statistics::plan_statistics;
 use prefixes::Noted;
 use query::planner::Planner;
 use rdf::dictionary::Dictionary;
+use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 use store::delta::{GraphVersion, Version};
 use store::{Prefixes, Snapshot};
+use vector::SnapshotVector;
 
 /// A graph at one moment: the version that its records led to, and what the planner knows of it. All that can be asked
 /// of the version can be asked of the graph.
@@ -46,6 +50,17 @@ pub struct Graph {
     pub stored_bytes: u64,
     /// Prefixes of documents that were written to this database.
     pub(crate) noted: Noted,
+    /// How far it holds each stream, as far as the streams are read here.
+    pub(crate) vector: SnapshotVector,
+}
+
+impl fmt::Debug for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Graph")
+            .field("number", &self.snapshot.number())
+            .field("quads", &self.quads)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Deref for Graph {
@@ -93,6 +108,7 @@ impl Graph {
             planned: StatisticsVersion { number, quads },
             stored_bytes,
             noted: Noted::default(),
+            vector: SnapshotVector::default(),
         })
     }
 
@@ -117,6 +133,15 @@ impl Graph {
             planned: self.planned,
             stored_bytes: self.stored_bytes,
             noted: self.noted.clone(),
+            vector: Arc::clone(&self.vector),
+        }
+    }
+
+    /// The same with another vector.
+    pub(crate) fn with_vector(&self, vector: SnapshotVector) -> Graph {
+        Graph {
+            vector,
+            ..self.with_version(self.version.clone())
         }
     }
 

@@ -22,6 +22,9 @@ pub struct Options {
     /// How old what a query reads may become where the graph can be changed, whatever its time: what
     /// it sees is kept for it.
     pub max_snapshot_age: Duration,
+    /// How long a snapshot can be read by its number when there is a newer one; zero: not at all. As many as there are
+    /// in that time, 256 at most, with 32 MiB and a thirty-second of the pool at most.
+    pub keep_snapshots: Duration,
     /// Whether patterns outside `GRAPH` are matched in the union of the default graph and all named
     /// graphs, unless a query or an update names its dataset. Templates write the default graph itself.
     pub union_default_graph: bool,
@@ -61,6 +64,7 @@ impl std::fmt::Debug for Options {
             .field("query_threads", &self.query_threads)
             .field("timeout", &self.timeout)
             .field("max_snapshot_age", &self.max_snapshot_age)
+            .field("keep_snapshots", &self.keep_snapshots)
             .field("union_default_graph", &self.union_default_graph)
             .field("text_max_bytes", &self.text_max_bytes)
             .field("update_text_max_bytes", &self.update_text_max_bytes)
@@ -85,6 +89,8 @@ impl Default for Options {
             query_threads: 2,
             timeout: Duration::from_secs(30),
             max_snapshot_age: Duration::from_hours(1),
+            // Longer than a client takes for some requests one after the other.
+            keep_snapshots: Duration::from_secs(5),
             union_default_graph: false,
             text_max_bytes: 1 << 20,
             update_text_max_bytes: 64 << 20,

@@ -32,6 +32,7 @@ pub(crate) mod start;
 pub(crate) mod walking;
 pub(crate) mod warnings;
 
+use crate::moment::Graph;
 use crate::moment::statistics::ForeignStatistics;
 use crate::options::Options;
 use crate::stop::Pace;
@@ -46,6 +47,9 @@ use std::time::Duration;
 pub struct Request<'a> {
     /// The query's text.
     pub text: &'a str,
+    /// The graph that is read, as [`crate::Database::graph`] or [`crate::Database::graph_at`] gave it; `None`: the newest.
+    /// Requests that have the same one see the same.
+    pub graph: Option<Arc<Graph>>,
     /// What one who was asked before learnt of the text.
     pub learnt: Option<&'a Learnt>,
     /// What relative IRIs of the text are resolved against.
@@ -107,7 +111,8 @@ impl<'a> Request<'a> {
         let is_forced = self.keep_order
             || self.keep_checks
             || self.statistics.is_some()
-            || self.sample_from.is_some();
+            || self.sample_from.is_some()
+            || self.graph.is_some();
         let is_whole = self.offset == 0 && self.limit.is_none();
         !is_forced && !has_dataset && self.bindings.is_empty() && is_whole
     }

@@ -14,6 +14,7 @@ pub(crate) mod page;
 pub(crate) mod query;
 pub(crate) mod reports;
 pub(crate) mod routes;
+pub(crate) mod snapshots;
 pub(crate) mod streams;
 pub(crate) mod subscribe;
 pub(crate) mod templates;

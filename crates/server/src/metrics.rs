@@ -59,7 +59,7 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    pub const NAMES: [&'static str; 22] = [
+    pub const NAMES: [&'static str; 23] = [
         "answered",
         "disconnected",
         "turned_away",
@@ -82,6 +82,7 @@ impl Outcome {
         "disk_full",
         "unavailable",
         "precondition",
+        "gone",
     ];
 
     /// Place in [`Outcome::NAMES`].
@@ -110,6 +111,7 @@ impl Outcome {
                 Kind::DiskFull => 19,
                 Kind::Unavailable => 20,
                 Kind::Precondition => 21,
+                Kind::Gone => 22,
             },
         }
     }

@@ -29,7 +29,7 @@ use crate::run::account::BodyAccount;
 use access::Client;
 use document::Content;
 use negotiate::Accepted;
-use somersault::{GraphTarget, Learnt, Precondition, WriteMode};
+use somersault::{Graph, GraphTarget, Learnt, Precondition, WriteMode};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -66,6 +66,10 @@ pub(crate) struct QueryRequest {
     pub needs_length: bool,
     /// The snapshot that it must not be older than.
     pub snapshot: Option<u64>,
+    /// The number of the snapshot that it reads; `None`: the newest.
+    pub number: Option<u64>,
+    /// That snapshot, held from the request's arrival on.
+    pub pinned: Option<Arc<Graph>>,
     /// Whether its plan is wanted instead of its answer.
     pub explain: Option<Explain>,
 }

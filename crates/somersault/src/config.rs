@@ -89,7 +89,7 @@ pub enum ConfigError {
 }
 
 /// The known keys with their defaults and a line of help each.
-pub const KEYS: [(&str, &str, &str); 29] = [
+pub const KEYS: [(&str, &str, &str); 30] = [
     (
         "server.bind",
         "127.0.0.1:7272",
@@ -187,6 +187,11 @@ pub const KEYS: [(&str, &str, &str); 29] = [
         "update.timeout",
         "5m",
         "time a change may take, its document's arrival included",
+    ),
+    (
+        "store.keep_snapshots",
+        "5s",
+        "how long a snapshot can be read by its number when there is a newer one",
     ),
     (
         "store.max_snapshot_age",
@@ -382,6 +387,7 @@ impl Layers {
             shutdown_delay: self.duration("server.shutdown_delay")?,
             drain: self.duration("server.drain")?,
             timeout: self.duration("query.timeout")?,
+            keep_snapshots: self.duration("store.keep_snapshots")?,
             max_snapshot_age: self.duration("store.max_snapshot_age")?,
             memory_pool_bytes: pool,
             is_pool_automatic: self.is_automatic(POOL),
@@ -540,6 +546,8 @@ pub struct Config {
     pub upkeep: Upkeep,
     /// Time of a query.
     pub timeout: Duration,
+    /// How long a snapshot can be read by its number when there is a newer one.
+    pub keep_snapshots: Duration,
     /// How old what a query reads may become.
     pub max_snapshot_age: Duration,
     /// Memory of all queries together.

@@ -27,8 +27,9 @@ pub use engine::{
     GraphFormat, GraphRead, GraphState, GraphTarget, GraphWrite, GraphWriter, GraphWritten, Health,
     Kind, LastRecord, Learnt, Notice, OpenError, Options, PlanDocument, PlanFigures, Position,
     Precondition, Query, QueryError, RDF_PATCH, Request, ResultFormat, RunningGraphChange,
-    RunningUpdate, ServiceClient, ServiceError, Summary, Timings, Unit, UpdateRequest, WriteMode,
-    budget, check_update, dump, federation, floor, output, run, running, stop, units,
+    RunningUpdate, ServiceClient, ServiceError, SnapshotInfo, SnapshotVector, StreamPoint, Summary,
+    Timings, Unit, UpdateRequest, WriteMode, budget, check_update, dump, federation, floor, output,
+    run, running, stop, units,
 };
 pub use engine::{
     Binding, Bindings, BindingsFormat, BlankScope, ChangePieces, Hub, HubCosts, HubStream,

@@ -24,6 +24,7 @@ impl From<&Config> for Options {
             query_threads: config.query_threads,
             timeout: config.timeout,
             max_snapshot_age: config.max_snapshot_age,
+            keep_snapshots: config.keep_snapshots,
             union_default_graph: config.union_default_graph,
             text_max_bytes: config.text_max_bytes,
             update_text_max_bytes: config.update_text_max_bytes,

@@ -11,6 +11,7 @@ use super::committed::Committed;
 use super::read_set::ReadSet;
 use crate::database::Database;
 use crate::error::QueryError;
+use crate::moment::vector::SnapshotVector;
 use crate::request::Request;
 use crate::request::context::Context;
 use crate::stop::StopToken;
@@ -25,11 +26,13 @@ use store::view::GraphScope;
 const TURN: Duration = Duration::from_hours(1);
 
 /// Keeps messages of streams and inserts quads of theirs, one commit. Returns when that is durable and published; where
-/// it is not awaited, as soon as it is in the log. Nothing at all is no commit.
+/// it is not awaited, as soon as it is in the log. Nothing at all is no commit. `vector`: how far the version that it makes
+/// holds each stream; where it makes none, the newest version holds them so far.
 pub(crate) fn absorb(
     database: &Database,
     messages: &[u8],
     quads: &[IdQuad],
+    vector: &SnapshotVector,
     is_awaited: bool,
 ) -> Result<Committed, QueryError> {
     let is_stored = |id: &VertexId| id.is_stored();
@@ -59,12 +62,25 @@ pub(crate) fn absorb(
         is_awaited,
         reads: &reads,
     };
-    writer.commit(&job, &mut |draft| {
+    let committed = writer.commit(&job, &mut |draft| {
+        draft.reach(Arc::clone(vector));
         if !messages.is_empty() {
             draft.say(messages.to_vec())?;
         }
         draft.name(quads.to_vec(), true)
-    })
+    })?;
+    if messages.is_empty() && committed.inserted == 0 {
+        writer.reach(vector);
+    }
+    Ok(committed)
+}
+
+/// The newest version holds the streams up to here, though no commit says so: what was sealed had no effect, or the
+/// database was opened with it.
+pub(crate) fn reach(database: &Database, vector: &SnapshotVector) {
+    if let Some(writer) = database.publisher() {
+        writer.reach(vector);
+    }
 }
 
 /// Lets `work` give terms ids by the dictionary of the newest version. `given` is what there is afterwards: the published

@@ -19,6 +19,7 @@ use super::write_set::WriteSet;
 use crate::budget::Budget;
 use crate::error::{Kind, QueryError};
 use crate::moment::Graph;
+use crate::moment::vector::SnapshotVector;
 use rdf::dictionary::LiveDictionary;
 use rdf::{Lexicon, TermBuffer, VertexId};
 use std::collections::HashMap;
@@ -60,6 +61,8 @@ pub(crate) struct Draft {
     blanks: Range<u64>,
     /// What others than the graph keep in its record.
     messages: Vec<u8>,
+    /// How far it holds streams, where it changes that.
+    vector: Option<SnapshotVector>,
     seed: u64,
     /// Quads that data have named since the graph was looked at, in order, and whether each is
     /// inserted.
@@ -145,6 +148,7 @@ impl Draft {
             chunks: keeps_record.then(Vec::new),
             blanks: first_blank..first_blank,
             messages: Vec::new(),
+            vector: None,
             seed: RandomState::new().hash_one(number),
             pending: Vec::new(),
             held: Charge::new(budget),
@@ -247,6 +251,11 @@ impl Draft {
         assert!(first >= self.blanks.end, "numbers are given out once");
         self.blanks.end = first + count;
         Ok(first)
+    }
+
+    /// The version that the draft makes holds streams up to here, if it makes one. For whoever has the turn.
+    pub(crate) fn reach(&mut self, vector: SnapshotVector) {
+        self.vector = Some(vector);
     }
 
     /// Keeps messages in the record. Then the draft is a commit though it changes no quad.
@@ -444,6 +453,16 @@ impl Draft {
     /// The draft is complete.
     pub(crate) fn finish(mut self) -> Result<Drafted, QueryError> {
         self.settle()?;
+        let vector = self.vector.take();
+        let mut drafted = self.finished()?;
+        if let Some(vector) = vector {
+            let graph = drafted.graph.map(|graph| graph.with_vector(vector));
+            drafted.graph = graph.map(Arc::new);
+        }
+        Ok(drafted)
+    }
+
+    fn finished(mut self) -> Result<Drafted, QueryError> {
         let mut drafted = Drafted {
             graph: None,
             record: Vec::new(),

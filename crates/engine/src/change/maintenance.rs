@@ -90,6 +90,7 @@ pub(crate) fn maintain(writer: &Writer, pace: CheckpointLimits) {
     let mut looked = Instant::now();
     while !writer.wakeup.is_closing() {
         let is_woken = writer.wakeup.wait(pause);
+        writer.expire_kept();
         if looked.elapsed() >= LOOK {
             writer.look();
             looked = Instant::now();

@@ -20,6 +20,7 @@ use super::maintenance::{CheckpointLimits, maintain};
 use super::open;
 use super::read_set::{ReadGraph, ReadSet};
 use super::writer::beside::Beside;
+use super::writer::kept::KeptVersions;
 use super::writer::{StoreHandle, Writer};
 use crate::budget::{Budget, Pool};
 use crate::error::{Kind, QueryError};
@@ -131,6 +132,7 @@ impl Fixture {
         Fixture {
             writer: Writer::new(
                 published,
+                Arc::new(KeptVersions::new(Duration::ZERO, MEMORY_BYTES)),
                 home,
                 Beside::unread(Vec::new(), false),
                 Arc::clone(&pool),

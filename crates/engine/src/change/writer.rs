@@ -9,6 +9,7 @@
 //! | `last` | whoever has the turn | any thread |
 //! | `news` | whoever has the turn, and whoever publishes, when its locks are given back | who evaluates after commits |
 //! | `pending` | added to in the turn; taken from by whoever publishes; both under its lock | the same |
+//! | `kept` | whoever has the lock of `pending`, and maintenance; under a lock of its own | readers of older versions |
 //! | `published` | whoever has the lock of `pending` | readers, for the time of cloning a pointer |
 //! | `advanced` | told under the lock of `pending` | whoever waits for a commit, with that lock |
 //! | a commit's [`Fate`] | whoever has the next turn, once, before the log goes on | whoever waits for that commit's durability |
@@ -33,6 +34,7 @@
 //! for a commit, which commit changed a graph last) is as it is for commits of one's own.
 
 pub(crate) mod beside;
+pub(crate) mod kept;
 pub(crate) mod news;
 
 use self::beside::Beside;
@@ -47,8 +49,10 @@ use crate::error::{Kind, QueryError};
 use crate::health::ChangeHealth;
 use crate::moment::Graph;
 use crate::moment::planning::planned_in_time;
+use crate::moment::vector::SnapshotVector;
 use crate::stop::StopToken;
 use crate::sync::{Condvar, Mutex, MutexGuard, RwLock};
+use kept::KeptVersions;
 use news::News;
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -98,6 +102,8 @@ pub(crate) struct Writer {
     /// Told what changes hold in memory.
     pool: Arc<Pool>,
     published: Arc<RwLock<Arc<Graph>>>,
+    /// What was published before.
+    pub(crate) kept: Arc<KeptVersions>,
     /// Something was published.
     advanced: Condvar,
     /// `None` for a graph in memory, which is as durable as it will be.
@@ -115,6 +121,7 @@ impl Writer {
     /// A writer over what is published.
     pub(crate) fn new(
         published: Arc<RwLock<Arc<Graph>>>,
+        kept: Arc<KeptVersions>,
         home: Option<StoreHandle>,
         beside: Beside,
         pool: Arc<Pool>,
@@ -133,6 +140,7 @@ impl Writer {
             tally: Tally::default(),
             pending: Mutex::default(),
             published,
+            kept,
             advanced: Condvar::new(),
             home,
             beside,
@@ -342,21 +350,20 @@ impl Writer {
         }
     }
 
-    /// Publishes the newest of the pending versions that is durable.
+    /// Publishes the newest of the pending versions that is durable; the others are kept for a while.
     fn publish(&self, durable: u64) {
         let mut pending = self.lock_pending();
-        let mut newest = None;
-        while let Some(graph) = pending.front() {
-            if graph.snapshot.number() > durable {
-                break;
-            }
-            newest = pending.pop_front();
-        }
+        let is_durable = |graph: &&Arc<Graph>| graph.snapshot.number() <= durable;
+        let count = pending.iter().take_while(is_durable).count();
+        let mut versions = vec![self.published()];
+        versions.extend(pending.drain(..count));
+        let newest = versions.pop().filter(|_| count > 0);
         if let Some(graph) = newest {
             assert!(
                 self.published().snapshot.number() < graph.snapshot.number(),
                 "versions are published in order"
             );
+            self.kept.supersede(&versions, &graph);
             self.set_published(graph);
             self.advanced.notify_all();
             drop(pending);
@@ -369,7 +376,15 @@ impl Writer {
         let layers = graph.snapshot.layers().iter();
         let layers: u64 = layers.map(|layer| layer.bytes()).sum();
         let terms = graph.dictionary.live().bytes();
-        self.pool.set_changes(layers + terms);
+        self.pool
+            .set_changes(layers + terms + self.kept.bytes_beside(graph));
+    }
+
+    /// Lets go of older versions whose time is over.
+    pub(super) fn expire_kept(&self) {
+        if self.kept.expire() {
+            self.note_left();
+        }
     }
 
     /// The same after a change that left terms behind; nothing is published meanwhile.
@@ -419,6 +434,7 @@ impl Writer {
         let staged = self.turn.wait();
         self.last.forget(graph.snapshot.number());
         self.news.forget();
+        self.kept.forget();
         self.show(staged, Arc::new(graph));
     }
 
@@ -429,11 +445,22 @@ impl Writer {
             pending.is_empty(),
             "who follows a store stages nothing of its own"
         );
+        self.kept.supersede(&[self.published()], &graph);
         self.set_published(graph);
         self.advanced.notify_all();
         drop((pending, staged));
         self.wakeup.wake();
         self.news.ring();
+    }
+
+    /// The newest version holds streams up to here.
+    pub(super) fn reach(&self, vector: &SnapshotVector) {
+        let mut staged = self.turn.wait();
+        let newest = staged.graph.snapshot.number();
+        self.exchange(&mut staged, &|graph| {
+            let is_newest = graph.snapshot.number() == newest && graph.vector != *vector;
+            is_newest.then(|| graph.with_vector(Arc::clone(vector)))
+        });
     }
 
     /// What readers see now.

@@ -13,6 +13,7 @@
 use super::plan_cache::PlanCache;
 use super::warnings::EmptyDefault;
 use crate::budget::Pool;
+use crate::change::KeptVersions;
 use crate::moment::Graph;
 use crate::options::Options;
 use crate::running::Running;
@@ -36,6 +37,8 @@ pub(crate) struct Shared {
     pub(crate) empty_default: EmptyDefault,
     /// What queries that begin now see.
     pub(crate) published: Arc<RwLock<Arc<Graph>>>,
+    /// What they saw a moment ago.
+    pub(crate) kept: Arc<KeptVersions>,
     /// Whether somebody publishes changes.
     pub(crate) is_changed: bool,
     /// What the database does beside requests; held, and never looked at.

@@ -42,7 +42,7 @@ pub(crate) fn start(shared: &Arc<Shared>, request: &Request<'_>) -> Result<Query
         let shape = cache.and_then(|_| Shape::of(&scanned, &options));
         (scanned, shape)
     };
-    let graph = shared.graph();
+    let graph = request.graph.clone().unwrap_or_else(|| shared.graph());
     let Some((cache, shape)) = cache.zip(shape) else {
         let parsed = parse(&scanned, request, &options, &graph)?;
         return planned(&context, graph, &parsed);

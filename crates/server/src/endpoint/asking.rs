@@ -41,7 +41,7 @@ pub(crate) async fn answer(
 
 async fn ask(
     server: &Arc<ServerState>,
-    asked: QueryRequest,
+    mut asked: QueryRequest,
     request_id: &str,
 ) -> Result<Response<Body>, Problem> {
     let arrived = Instant::now();
@@ -49,7 +49,13 @@ async fn ask(
     if let Some(number) = asked.snapshot {
         fresh::wait(engine.as_ref(), number, asked.timeout).await?;
     }
+    if let Some(number) = asked.number {
+        // Now: it may be gone when the query has its turn.
+        let pinned = engine.graph_at(number);
+        asked.pinned = Some(pinned.map_err(|error| Problem::of_query(&error))?);
+    }
     if asked.explain.is_none()
+        && asked.pinned.is_none()
         && let Some(response) = light::answer(engine.as_ref(), server, &asked, arrived)
     {
         light::let_others_read(server, asked.port, arrived).await;

@@ -32,6 +32,10 @@ pub(crate) async fn answer(
     conditions: Option<HeaderMap>,
     request_id: &str,
 ) -> Response<Body> {
+    if asked.number.is_some() {
+        // It is there for seconds: nobody asks again whether it has changed.
+        return asking::answer(server, asked, request_id).await;
+    }
     let subject = match &asked.what {
         Read::Graph(None) => Subject::Graph(GraphTarget::Default),
         Read::Graph(Some(name)) => Subject::Graph(GraphTarget::Named(name.clone())),

@@ -267,6 +267,8 @@ fn asked(
         trailers: protocol::takes_trailers(&envelope.headers),
         needs_length: envelope.version < Version::HTTP_11,
         snapshot: fresh::wanted(&envelope.headers)?,
+        number: None,
+        pinned: None,
         explain: None,
     })
 }

@@ -131,9 +131,31 @@ fn paths() -> Value {
     let what = "Writes all changes into the files of the store";
     let compact = operation("Operation", what, done("It is done"));
     add("/api/v1/compact", json!({ "post": compact }));
+    add_snapshots(&mut add);
     add_streams(&mut add);
     add_continuous(&mut add);
     Value::Object(paths)
+}
+
+/// Where snapshots are that can be read by number.
+fn add_snapshots(add: &mut impl FnMut(&str, Value)) {
+    const TAG: &str = "Streams";
+    const JSON: &str = "application/json";
+    let what = "The snapshots that can be read by number, oldest first";
+    let list = responses("200", what, JSON, &schema("Snapshots"));
+    add(
+        "/api/v1/snapshots",
+        json!({ "get": operation(TAG, "Lists the snapshots that are kept", list) }),
+    );
+    let what = "How far it holds each stream";
+    let mut one = responses("200", what, JSON, &schema("Snapshot"));
+    one["404"] = json!({ "$ref": "#/components/responses/Problem" });
+    one["410"] = json!({ "$ref": "#/components/responses/Problem" });
+    let number = in_path("number", "The number, as `Somersault-Snapshot` has it");
+    add(
+        "/api/v1/snapshots/{number}",
+        json!({ "parameters": [number], "get": operation(TAG, "A snapshot", one) }),
+    );
 }
 
 /// Where streams are.
@@ -290,7 +312,8 @@ fn own_parameters(names: &[&str]) -> Value {
 
 /// An address of the SPARQL protocol that answers queries.
 fn sparql(bodies: &[&str]) -> Value {
-    let answers = responses_in("200", "The answer", &formats(true));
+    let mut answers = responses_in("200", "The answer", &formats(true));
+    answers["410"] = json!({ "description": "The snapshot of `snapshot` is kept no more" });
     let mut get = operation("SPARQL", "Answers a query", answers.clone());
     get["responses"]["303"] = json!({ "description": "`format=html`: the page shows the answer" });
     get["responses"]["304"] = json!({ "description": "`If-None-Match` names what there is" });
@@ -315,11 +338,12 @@ fn sparql(bodies: &[&str]) -> Value {
 
 /// Parameters of updates, and the texts, which a body has.
 const UPDATES: [&str; 3] = ["update", "using-graph-uri", "using-named-graph-uri"];
-const NOT_FOLLOWED: [&str; 4] = [
+const NOT_FOLLOWED: [&str; 5] = [
     "update",
     "using-graph-uri",
     "using-named-graph-uri",
     "explain",
+    "snapshot",
 ];
 const UPDATES_AND_TEXT: [&str; 4] = [
     "query",
@@ -438,7 +462,7 @@ fn in_query(names: &[&str]) -> Vec<Value> {
     let all = names.iter().chain(&format);
     all.map(|name| {
         let schema = match *name {
-            "limit" | "offset" => json!({ "type": "integer", "minimum": 0 }),
+            "limit" | "offset" | "snapshot" => json!({ "type": "integer", "minimum": 0 }),
             "explain" => json!({ "enum": ["plan", "profile"] }),
             name if name.ends_with("graph-uri") => {
                 json!({ "type": "array", "items": { "type": "string" } })
@@ -505,6 +529,13 @@ fn stream_schemas() -> Value {
             "term_bytes": count, "watermark": count, "settled": count, "is_idle": flag, "late": count,
             "queries": strings,
         })),
+        "Snapshot": object(&["snapshot", "quads", "vector"], &json!({
+            "snapshot": count, "quads": count,
+            "vector": { "type": ["array", "null"], "items": object(&["stream", "batch", "until"], &json!({
+                "stream": string, "batch": nothing_or("integer"), "until": count,
+            })) },
+        })),
+        "Snapshots": list_of("snapshots", "Snapshot"),
         "Streams": list_of("streams", "Stream"),
         "Pushed": object(&["taken", "late", "rejected", "settled"], &json!({
             "taken": count, "late": count, "rejected": count, "settled": count,

@@ -19,6 +19,7 @@ use crate::endpoint::openapi;
 use crate::endpoint::page;
 use crate::endpoint::query;
 use crate::endpoint::reports;
+use crate::endpoint::snapshots;
 use crate::endpoint::streams;
 use crate::endpoint::subscribe;
 use crate::endpoint::templates;
@@ -68,6 +69,8 @@ pub(crate) fn routes() -> Vec<(&'static str, Route)> {
         ("/api/v1/queries/{id}", any(api::one)),
         ("/api/v1/statistics", any(api::statistics)),
         ("/api/v1/compact", any(api::compact)),
+        ("/api/v1/snapshots", any(snapshots::all)),
+        ("/api/v1/snapshots/{number}", any(snapshots::one)),
         ("/api/v1/streams", any(streams::all)),
         ("/api/v1/streams/{name}", any(streams::one)),
         ("/api/v1/streams/{name}/items", any(streams::items)),

@@ -139,6 +139,10 @@ async fn subscribed(
     let options = server.options();
     let given = (base, client, account);
     let asked = match protocol::read(request, &options, Endpoint::Query, granted, given).await? {
+        Operation::Query(asked) if asked.number.is_some() => {
+            let why = "`snapshot` is for queries at /query: a live query follows the newest";
+            return Err(Problem::bad_request(why));
+        }
         Operation::Query(asked) if asked.explain.is_none() => asked,
         Operation::Query(_) => {
             return Err(Problem::bad_request("`explain` is for queries at /query"));

@@ -18,7 +18,8 @@
 //! | `infer`, `includeInferred`, `sameAs` | RDF4J, GraphDB, Blazegraph | accepted: nothing is inferred, so nothing would be left out |
 //! | `debug`, `should-sponge` | clients of Virtuoso | accepted: they change no answer about what is stored |
 //! | `explain` | people | `plan` or `profile`: the plan as JSON instead of the answer |
-//! | `callback`, `snapshot` | pages, people | refused, with what to do instead |
+//! | `snapshot` | people | the number of an older snapshot, which a query reads |
+//! | `callback` | pages | refused, with what to do instead |
 
 use crate::request::parameters::{Parameters, quoted};
 use crate::response::problem::Problem;
@@ -37,7 +38,7 @@ pub(crate) const FORMATS: [&str; 6] = [
 pub(crate) const FORCED_FORMAT: &str = "force-accept";
 
 /// What the SPARQL protocol has, and what else is known where it is spoken.
-pub(crate) const PROTOCOL: [&str; 17] = [
+pub(crate) const PROTOCOL: [&str; 18] = [
     "query",
     "update",
     "default-graph-uri",
@@ -53,6 +54,7 @@ pub(crate) const PROTOCOL: [&str; 17] = [
     "includeInferred",
     "sameAs",
     "explain",
+    "snapshot",
     "debug",
     "should-sponge",
 ];
@@ -71,7 +73,7 @@ const REFUSED: [(&str, &str); 4] = [
     ),
     (
         "snapshot",
-        "older snapshots are not read: the field `Somersault-Snapshot` of a request waits for one that is newer",
+        "only queries read older snapshots; the field `Somersault-Snapshot` of a request waits for one that is newer",
     ),
 ];
 
@@ -171,13 +173,20 @@ mod tests {
 
     #[test]
     fn each_language_has_its_own() {
-        assert_eq!(refused("query=x&$x=1&infer=true", Language::Protocol), None);
+        assert_eq!(
+            refused("query=x&$x=1&infer=true&snapshot=7", Language::Protocol),
+            None
+        );
         assert_eq!(refused("graph=x&format=turtle", Language::Store), None);
         assert!(refused("graph=x&infer=true", Language::Store).is_some());
         assert!(refused("graph=x&$x=1", Language::Store).is_some());
         assert!(refused("$=1", Language::Protocol).is_some());
         for (name, _) in REFUSED {
-            let said = refused(&format!("query=x&{name}=1"), Language::Protocol).unwrap();
+            let (text, language) = match name {
+                "snapshot" => ("graph=x&snapshot=1".to_owned(), Language::Store),
+                _ => (format!("query=x&{name}=1"), Language::Protocol),
+            };
+            let said = refused(&text, language).unwrap();
             assert!(!said.contains("meant"), "{said}");
         }
     }

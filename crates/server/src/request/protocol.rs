@@ -188,6 +188,8 @@ impl Envelope {
             trailers: takes_trailers(&self.headers),
             needs_length: self.version < Version::HTTP_11,
             snapshot: fresh::wanted(&self.headers)?,
+            number: self.count("snapshot")?,
+            pinned: None,
             explain: self.explain()?,
         })
     }
@@ -216,6 +218,10 @@ impl Envelope {
         if self.explain()?.is_some() {
             let why =
                 "`explain` is for queries: an update is not walked without its changes being made";
+            return Err(Problem::bad_request(why));
+        }
+        if self.count("snapshot")?.is_some() {
+            let why = "`snapshot` is for queries: an update changes the newest snapshot";
             return Err(Problem::bad_request(why));
         }
         if self.given()? != Given::default() {

@@ -382,6 +382,7 @@ fn class(kind: Kind) -> (StatusCode, &'static str, &'static str) {
             "An endpoint that the query asks gave no answer",
         ),
         Kind::NotFound => (S::NOT_FOUND, "not-found", "There is nothing here"),
+        Kind::Gone => (S::GONE, "gone", "That is kept no more"),
         Kind::Conflict => (
             S::CONFLICT,
             "conflict",

@@ -11,9 +11,10 @@ use somersault::output::{Rows, Sink};
 use somersault::running::{QueryId, Running};
 use somersault::stop::{Pace, StopToken};
 use somersault::{
-    AnswerKind, ChangeFigures, Committed, Database, Documents, Finished, FollowFigures, GraphRead,
-    GraphTarget, Health, Kind, Live, PlanFigures, Query, QueryError, Request, RunningGraphChange,
-    RunningUpdate, SubscriptionLimits, Subscriptions, UpdateRequest, WriteMode,
+    AnswerKind, ChangeFigures, Committed, Database, Documents, Finished, FollowFigures, Graph,
+    GraphRead, GraphTarget, Health, Kind, Live, PlanFigures, Query, QueryError, Request,
+    RunningGraphChange, RunningUpdate, SnapshotInfo, SubscriptionLimits, Subscriptions,
+    UpdateRequest, WriteMode,
 };
 use std::io;
 use std::sync::Arc;
@@ -66,6 +67,7 @@ impl Engine for Database {
         };
         let request = Request {
             text,
+            graph: asked.pinned.clone(),
             learnt: Some(&asked.learnt),
             base: asked.base.as_deref(),
             default_graphs: asked.default_graphs.clone(),
@@ -107,6 +109,18 @@ impl Engine for Database {
 
     fn snapshot(&self) -> u64 {
         self.snapshot_number()
+    }
+
+    fn graph_at(&self, number: u64) -> Result<Arc<Graph>, QueryError> {
+        Database::graph_at(self, number)
+    }
+
+    fn snapshots(&self) -> Vec<SnapshotInfo> {
+        Database::snapshots(self)
+    }
+
+    fn snapshot_info(&self, number: u64) -> Result<SnapshotInfo, QueryError> {
+        Database::snapshot(self, number)
     }
 
     fn pool(&self) -> &Arc<Pool> {

@@ -11,8 +11,8 @@ use somersault::output::Sink;
 use somersault::running::{QueryId, Running};
 use somersault::stop::{Pace, StopToken};
 use somersault::{
-    AnswerKind, ChangeFigures, Documents, FollowFigures, GraphTarget, Health, Kind, Live,
-    PlanFigures, QueryError, SubscriptionLimits, Subscriptions,
+    AnswerKind, ChangeFigures, Documents, FollowFigures, Graph, GraphTarget, Health, Kind, Live,
+    PlanFigures, QueryError, SnapshotInfo, SubscriptionLimits, Subscriptions,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,6 +38,12 @@ pub(crate) trait Engine: Send + Sync + 'static {
     fn running(&self) -> &Running;
     /// The number of the snapshot that queries see now.
     fn snapshot(&self) -> u64;
+    /// An older snapshot, while it is kept, by its number.
+    fn graph_at(&self, number: u64) -> Result<Arc<Graph>, QueryError>;
+    /// The snapshots that [`Engine::graph_at`] gives now, oldest first.
+    fn snapshots(&self) -> Vec<SnapshotInfo>;
+    /// One of them; errors are those of [`Engine::graph_at`].
+    fn snapshot_info(&self, number: u64) -> Result<SnapshotInfo, QueryError>;
     /// The memory that all requests draw on.
     fn pool(&self) -> &Arc<Pool>;
     /// What has come of keeping plans.

@@ -59,7 +59,7 @@ pub fn encoded(text: &str) -> String {
 pub fn connect(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).unwrap();
     stream
-        .set_read_timeout(Some(Duration::from_secs(20)))
+        .set_read_timeout(Some(Duration::from_mins(2)))
         .unwrap();
     stream
 }

@@ -27,8 +27,8 @@ use somersault::running::{Entry, QueryId, Running};
 use somersault::stop::{Pace, StopReason, StopToken};
 use somersault::terms::TermBuffer;
 use somersault::{
-    AnswerKind, ChangeFigures, ChangeHealth, Documents, FollowHealth, GraphTarget, Health, Kind,
-    Position, QueryError, Unit,
+    AnswerKind, ChangeFigures, ChangeHealth, Documents, FollowHealth, Graph, GraphTarget, Health,
+    Kind, Position, QueryError, SnapshotInfo, Unit,
 };
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -87,6 +87,18 @@ impl Engine for ScriptedEngine {
         }
         let token = StopToken::starting_now(Some(timeout)).with_pace(Some(pace));
         Ok(Box::new(self.script(asked, text, timeout, token)))
+    }
+
+    fn graph_at(&self, number: u64) -> Result<Arc<Graph>, QueryError> {
+        Err(QueryError::new(Kind::Gone, format!("no snapshot {number}")))
+    }
+
+    fn snapshots(&self) -> Vec<SnapshotInfo> {
+        Vec::new()
+    }
+
+    fn snapshot_info(&self, number: u64) -> Result<SnapshotInfo, QueryError> {
+        Err(QueryError::new(Kind::Gone, format!("no snapshot {number}")))
     }
 
     fn start_light(&self, asked: &QueryRequest, timeout: Duration) -> Option<Box<dyn Job>> {

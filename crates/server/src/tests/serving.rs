@@ -179,6 +179,8 @@ fn every_address_says_what_may_be_done_there() {
         ("/api/v1/queries/q00000001", "DELETE, OPTIONS"),
         ("/api/v1/compact", "POST, OPTIONS"),
         ("/api/v1/statistics", "GET, HEAD, OPTIONS"),
+        ("/api/v1/snapshots", "GET, HEAD, OPTIONS"),
+        ("/api/v1/snapshots/7", "GET, HEAD, OPTIONS"),
     ];
     for (path, methods) in table {
         let answer = served.send(&format!("OPTIONS {path}"), &[], b"");

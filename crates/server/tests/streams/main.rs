@@ -6,6 +6,7 @@
 //! | `main` | streams, items, queries, rights |
 //! | `reports` | consumers of reports |
 //! | `live` | live queries |
+//! | `snapshots` | older snapshots, by number |
 //! | `served` | the server, and a client of events |
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -16,6 +17,7 @@ mod client;
 mod live;
 mod reports;
 mod served;
+mod snapshots;
 
 use client::encoded;
 use serde_json::{Value, json};

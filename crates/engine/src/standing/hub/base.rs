@@ -7,12 +7,14 @@
 use super::super::log::codec::Put;
 use super::super::log::messages::Message;
 use super::Hub;
-use crate::change::{absorb, with_dictionary};
+use crate::change::{absorb, reach, with_dictionary};
 use crate::database::Database;
 use crate::error::{Kind, QueryError};
+use crate::moment::vector::{SnapshotVector, StreamPoint};
 use rdf::dictionary::{LiveDictionary, TermCounts};
 use std::sync::Arc;
 use store::delta::IdQuad;
+use stream::{SealPoint, StreamId};
 
 /// Records that nobody waits for, one after the other.
 const UNAWAITED_MAX: u32 = 64;
@@ -97,6 +99,32 @@ impl Hub {
         self.record(&messages, &[], is_awaited)
     }
 
+    /// How far a version holds each stream, with the seals that are being committed.
+    pub(super) fn reached(&self) -> SnapshotVector {
+        let point = |(id, seen): (StreamId, SealPoint)| {
+            let name = &self.settings.get(&id)?.name;
+            let taken = self.taken.iter().filter(|seal| seal.stream == id);
+            let until = taken.map(|seal| seal.until).fold(seen, SealPoint::max);
+            let grain_ms = self.streams.definition(id).ok()?.grain_ms;
+            Some(StreamPoint {
+                stream: name.as_str().into(),
+                batches: until.batches,
+                covered_ms: until.covered(grain_ms).0,
+            })
+        };
+        let points = self.streams.vector().into_iter().filter_map(point);
+        let mut points: Vec<StreamPoint> = points.collect();
+        points.sort_unstable_by(|one, other| one.stream.cmp(&other.stream));
+        points.into()
+    }
+
+    /// The newest version holds the streams as far as they are seen.
+    pub(super) fn reach(&self) {
+        if let Base::Open(database) = &self.base {
+            reach(database, &self.reached());
+        }
+    }
+
     /// Makes a record of messages, all that were not told yet among them, and of what is stored with them. Of those that
     /// nobody waits for, one in [`UNAWAITED_MAX`] is awaited all the same: it publishes the versions of the others, which
     /// are held until then.
@@ -107,7 +135,8 @@ impl Hub {
         is_awaited: bool,
     ) -> Result<(), QueryError> {
         let is_awaited = is_awaited || self.unawaited >= UNAWAITED_MAX;
-        absorb(self.base.database()?, messages, quads, is_awaited)?;
+        let vector = self.reached();
+        absorb(self.base.database()?, messages, quads, &vector, is_awaited)?;
         self.unawaited = if is_awaited { 0 } else { self.unawaited + 1 };
         self.unsaid.clear();
         self.is_needed = false;

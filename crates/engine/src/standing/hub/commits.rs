@@ -73,6 +73,8 @@ impl Hub {
         is_awaited |= self.is_needed || !quads.is_empty();
         if !messages.bytes.is_empty() || !quads.is_empty() {
             self.record(&messages.bytes, &quads, is_awaited)?;
+        } else {
+            self.reach();
         }
         self.late_quads.clear();
         Ok(())

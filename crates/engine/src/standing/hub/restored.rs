@@ -57,6 +57,7 @@ impl Hub {
         let live = database.graph().dictionary.live().counts();
         self.terms.given = self.terms.given.or_more(live);
         self.base = Base::Open(database);
+        self.reach();
     }
 
     /// How it stands, without the journals. An error where something is known here and nowhere else.
