@@ -6,6 +6,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod snapshots;
+mod support;
+
 use oxrdf::Dataset;
 use somersault::load::{self, Source, Unwatched};
 use somersault::{
@@ -15,6 +18,7 @@ use somersault::{
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::ops::ControlFlow;
+use std::time::Duration;
 use testkit::compare::Blanks;
 use testkit::naive::WORK_MAX;
 use testkit::random::Random;
@@ -27,20 +31,28 @@ use testkit::{Answer, TRIPLE_COLUMNS, seeds};
 
 /// A database in memory that can be changed, with these quads.
 fn stored(dataset: &Dataset) -> Database {
+    let options = Options {
+        memory_is_writable: true,
+        keep_snapshots: Duration::from_hours(1),
+        // For a machine that has other work.
+        timeout: Duration::from_mins(10),
+        ..Options::default()
+    };
+    with_options(dataset, &options)
+}
+
+/// A database in memory with these quads.
+fn with_options(dataset: &Dataset, options: &Options) -> Database {
     let mut text = String::new();
     for quad in dataset {
         let _ = writeln!(text, "{quad} .");
     }
     let source = Source::reader("stored.nq", text.as_bytes());
-    let options = Options {
-        memory_is_writable: true,
-        ..Options::default()
-    };
     let request = load::Request {
         threads: 1,
         ..load::Request::default()
     };
-    let loaded = load::load_in_memory(vec![source], &request, &options, &Unwatched);
+    let loaded = load::load_in_memory(vec![source], &request, options, &Unwatched);
     loaded.expect("the case's data are loaded").0
 }
 
@@ -140,9 +152,9 @@ fn check_golden(
     let mut compared = 0;
     for run in runs {
         let run = run.unwrap();
-        let printed = run.case.question.texts(&run.case.streams);
-        assert!(!printed.is_empty(), "{} can be said", run.name);
-        for (dialect, text) in printed.iter().chain(&run.texts) {
+        let texts = run.all_texts();
+        assert!(!texts.is_empty(), "{} can be said", run.name);
+        for (dialect, text) in &texts {
             let checked = goldens::check(std::iter::once(Ok(run.clone())), &mut |run| {
                 reports(&run.case, text, run.until_ms)
             });

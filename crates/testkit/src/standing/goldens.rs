@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! lsbench, citybench, csrbench, boundary_vectors ──> GoldenRun { case, texts, wanted } ──> check(evaluator)
+//! oneshot ──> OneShotGolden { stored, items, queries, cuts } ──> GoldenRows::check
 //! ```
 //!
 //! Invariant: a run's case asks what its golden file answers, so any evaluator of cases can be checked; its `texts` are
@@ -19,20 +20,25 @@
 mod citybench;
 mod csrbench;
 mod lsbench;
+mod oneshot;
+mod own;
 mod read;
 mod rows;
+mod told;
 
 pub use citybench::citybench;
 pub use csrbench::{boundary_vectors, csrbench};
 pub use lsbench::lsbench;
+pub use oneshot::{OneShotCut, OneShotGolden, oneshot};
 pub use read::GoldenError;
 pub use rows::{row_hash, row_lines};
+pub use told::told;
 
 use super::{
     Absorbed, Item, PlainExtent, PlainOrigin, PlainStream, PlainWindow, Question, ReportPace,
     Reported, StandingCase, window_iri,
 };
-use crate::Answer;
+use crate::{Answer, Row};
 use oxrdf::{Dataset, GraphName, NamedNode};
 use query::standing::{Bounds, Dialect, Difference, Relation};
 use std::path::{Path, PathBuf};
@@ -52,6 +58,8 @@ pub struct GoldenRun {
     pub case: StandingCase,
     /// The published texts of the question, where there are any. They have no pragma and may need one.
     pub texts: Vec<(Dialect, String)>,
+    /// Texts of our own of the same question, in the dialects that nobody has published it in.
+    pub own: Vec<(Dialect, String)>,
     /// Reports are wanted up to here, this instant included (milliseconds).
     pub until_ms: u64,
     /// What has to be reported, in order.
@@ -81,6 +89,22 @@ pub enum GoldenRows {
     },
     /// IRIs and lexical forms, a cell for each variable.
     Values(Vec<Vec<Option<String>>>),
+}
+
+impl GoldenRows {
+    /// Checks rows, whose cells are in the order of `SELECT`; the error is a complaint for people.
+    pub fn check(&self, given: &[Row]) -> Result<(), String> {
+        rows::check(self, given)
+    }
+}
+
+impl GoldenRun {
+    /// All texts of the question: as it is printed in each dialect, as published, and our own.
+    pub fn all_texts(&self) -> Vec<(Dialect, String)> {
+        let mut texts = self.case.question.texts(&self.case.streams);
+        texts.extend(self.texts.iter().chain(&self.own).cloned());
+        texts
+    }
 }
 
 /// Checks an evaluator against runs; gives the number of reports that were compared. The error says which run, which

@@ -1,6 +1,8 @@
 //! CityBench: C1 to C11 over the sensors of Aarhus, replayed at one row a second.
 
-use super::{GoldenError, GoldenRun, merged, one_each, question, read, stored, stream, windows_of};
+use super::{
+    GoldenError, GoldenRun, merged, one_each, own, question, read, stored, stream, windows_of,
+};
 use crate::standing::{Item, PlainStream, StandingCase};
 use oxrdf::{Dataset, NamedNode};
 use query::standing::Dialect;
@@ -73,6 +75,7 @@ fn run(folder: &Path, name: &str, until_ms: u64) -> Result<GoldenRun, GoldenErro
             (Dialect::CSparqlGraph, text("csparql")?),
             (Dialect::RspQl, text("rspql")?),
         ],
+        own: own::citybench(name),
         until_ms,
         wanted: read::hashed(&path, &golden["results"][name], until_ms)?,
         case: StandingCase {

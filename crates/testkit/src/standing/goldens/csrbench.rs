@@ -1,7 +1,9 @@
 //! CSRBench: Q1 to Q7 over 34 seconds of weather observations, by three policies; and the boundary vectors of the
 //! C-SPARQL engine's own tests, by both bounds.
 
-use super::{GoldenError, GoldenReport, GoldenRows, GoldenRun, one_each, question, read, stream};
+use super::{
+    GoldenError, GoldenReport, GoldenRows, GoldenRun, one_each, own, question, read, stream,
+};
 use crate::standing::{Item, PlainOrigin, ReportPace, StandingCase, window_iri};
 use oxrdf::{Dataset, GraphName, NamedNode, Triple};
 use query::standing::{Bounds, Difference, Relation};
@@ -49,6 +51,7 @@ fn run(folder: &Path, number: u32, policy: &str) -> Result<GoldenRun, GoldenErro
     Ok(GoldenRun {
         name: format!("csrbench q{number}.{policy}"),
         texts: Vec::new(),
+        own: own::csrbench(&format!("q{number}"), policy),
         until_ms: last.ok_or_else(|| read::malformed(&path, &"no reports"))?,
         wanted,
         case: StandingCase {
@@ -148,6 +151,7 @@ fn vector_run(vector: &Value, bounds: Bounds, counts: &str, number: usize) -> Op
     Some(GoldenRun {
         name: format!("boundary vector {number}, {counts}"),
         texts: Vec::new(),
+        own: Vec::new(),
         until_ms: *events.last()?,
         wanted: wanted.collect(),
         case: StandingCase {

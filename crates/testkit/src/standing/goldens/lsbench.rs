@@ -1,24 +1,26 @@
 //! LSBench, 1 000 users: L1 to L6 over five streams of 133 500 triples a second together.
 
-use super::{GoldenError, GoldenRun, merged, one_each, question, read, stored, stream, windows_of};
+use super::{
+    GoldenError, GoldenRun, merged, one_each, own, question, read, stored, stream, windows_of,
+};
 use crate::standing::{Item, PlainStream, StandingCase};
 use oxrdf::NamedNode;
 use query::standing::Dialect;
 use std::path::{Path, PathBuf};
 
 /// The streams: how texts call them, and their files.
-const STREAMS: [(&str, &str); 5] = [
+pub(super) const STREAMS: [(&str, &str); 5] = [
     ("po", "poststream"),
     ("pol", "postlikestream"),
     ("ph", "photostream"),
     ("phl", "photolikestream"),
     ("gps", "gpsstream"),
 ];
-const STREAM_NAMESPACE: &str = "http://lsbench.example/stream/";
+pub(super) const STREAM_NAMESPACE: &str = "http://lsbench.example/stream/";
 /// The graph of the stored data.
 const INITIAL: &str = "http://lsbench.example/graph/initial";
 /// The length of a batch, as the paper has it.
-const GRAIN_MS: u64 = 100;
+pub(super) const GRAIN_MS: u64 = 100;
 
 /// L1 to L6, `[open, close)` of 1 s by 100 ms, closes up to `until_ms` (at most 6 000). Each run holds the items of its
 /// own streams up to then: one second of L6 takes some 100 000.
@@ -51,6 +53,7 @@ fn run(folder: &Path, name: &str, until_ms: u64) -> Result<GoldenRun, GoldenErro
     Ok(GoldenRun {
         name: format!("lsbench {name}"),
         texts: texts(folder, name)?,
+        own: own::lsbench(name, &constant(folder, name)?),
         until_ms,
         wanted: read::hashed(&path, &golden["results"][name], until_ms)?,
         case: StandingCase {
@@ -63,14 +66,20 @@ fn run(folder: &Path, name: &str, until_ms: u64) -> Result<GoldenRun, GoldenErro
     })
 }
 
+/// The user or person that a query asks about; nothing where it asks about none.
+fn constant(folder: &Path, name: &str) -> Result<String, GoldenError> {
+    let constants = read::json(&folder.join("lsbench-1k/constants.json"))?;
+    Ok(constants[name].as_str().unwrap_or_default().to_owned())
+}
+
 /// The published texts, their parameters filled in.
 fn texts(folder: &Path, name: &str) -> Result<Vec<(Dialect, String)>, GoldenError> {
-    let path = folder.join("lsbench-1k/constants.json");
-    let constants = read::json(&path)?;
-    let constant = constants[name].as_str().unwrap_or_default();
+    let constant = constant(folder, name)?;
     let filled = |path: PathBuf| -> Result<String, GoldenError> {
         let text = read::text(&path)?;
-        Ok(text.replace("$USER", constant).replace("$PERSON", constant))
+        Ok(text
+            .replace("$USER", &constant)
+            .replace("$PERSON", &constant))
     };
     let folder = folder.join("queries/lsbench");
     Ok(vec![
