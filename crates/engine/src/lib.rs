@@ -40,6 +40,7 @@ pub use change::{
     Committed, Documents, GraphState, GraphTarget, GraphWrite, GraphWritten, Precondition,
     RDF_PATCH, RunningGraphChange, RunningUpdate, UpdateRequest, WriteMode, check_update,
 };
+pub use clock::{milliseconds_of, milliseconds_of_date};
 pub use database::{ChangeFigures, Database, SnapshotInfo, Summary};
 pub use error::{Further, Kind, Position, QueryError, Unit};
 pub use federation::{Document, ServiceClient, ServiceError};

@@ -10,7 +10,7 @@
 //! | `quality` | how much a client wants each of what it lists |
 //! | `condition` | entity tags, and what depends on them |
 //! | `intake`, `feed`, `document` | bodies: read whole, as they come, as documents |
-//! | `items` | bodies: items of a stream |
+//! | `items`, `timing` | bodies: items of a stream, and the times that data bring themselves |
 
 pub(crate) mod access;
 pub(crate) mod condition;
@@ -24,6 +24,7 @@ pub(crate) mod negotiate;
 pub(crate) mod parameters;
 pub(crate) mod protocol;
 pub(crate) mod quality;
+pub(crate) mod timing;
 
 use crate::run::account::BodyAccount;
 use access::Client;

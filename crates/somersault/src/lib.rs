@@ -28,8 +28,8 @@ pub use engine::{
     Kind, LastRecord, Learnt, Notice, OpenError, Options, PlanDocument, PlanFigures, Position,
     Precondition, Query, QueryError, RDF_PATCH, Request, ResultFormat, RunningGraphChange,
     RunningUpdate, ServiceClient, ServiceError, SnapshotInfo, SnapshotVector, StreamPoint, Summary,
-    Timings, Unit, UpdateRequest, WriteMode, budget, check_update, dump, federation, floor, output,
-    run, running, stop, units,
+    Timings, Unit, UpdateRequest, WriteMode, budget, check_update, dump, federation, floor,
+    milliseconds_of, milliseconds_of_date, output, run, running, stop, units,
 };
 pub use engine::{
     Binding, Bindings, BindingsFormat, BlankScope, ChangePieces, Hub, HubCosts, HubStream,

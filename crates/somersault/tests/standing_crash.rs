@@ -251,6 +251,7 @@ fn done(database: &Database, live: &Live, step: &Step) -> Result<(), QueryError>
             let positions = Positions {
                 first: *first,
                 count: items.len() as u64,
+                rejected: &[],
             };
             live.feed(stream, source, items, None, Some(positions))
                 .map(drop)

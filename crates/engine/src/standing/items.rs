@@ -29,27 +29,24 @@ pub struct TimedQuads {
 
 /// Where items stand in the count of their source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Positions {
+pub struct Positions<'p> {
     /// The position of the first one.
     pub first: u64,
     /// How many positions they take, those of items that were not well-formed included.
     pub count: u64,
+    /// Which of these positions have no item, because it was not well-formed: counted from the first one, ascending.
+    pub rejected: &'p [u64],
 }
 
-impl Positions {
-    /// How many of `items` are here already, where the source's next position is `next`. An error where some are, and which
-    /// is not known, because others were not well-formed.
-    pub(super) fn known(self, next: u64, items: usize) -> Result<usize, QueryError> {
+impl Positions<'_> {
+    /// How many of `items` are here already, where the source's next position is `next`.
+    pub(super) fn known(self, next: u64, items: usize) -> usize {
         let known = next.saturating_sub(self.first);
         if known >= self.count {
-            return Ok(items);
+            return items;
         }
-        if known > 0 && self.count != items as u64 {
-            let message = format!("items up to position {next} are here already");
-            return Err(QueryError::new(Kind::Conflict, message)
-                .with_hint("send those from that position on, alone"));
-        }
-        Ok(known as usize)
+        let rejected = self.rejected.partition_point(|place| *place < known);
+        usize::try_from(known.saturating_sub(rejected as u64)).map_or(items, |it| it.min(items))
     }
 }
 
@@ -230,4 +227,23 @@ impl BlankScope {
 #[allow(clippy::needless_pass_by_value)] // for `map_err`
 pub(super) fn too_large(error: rdf::dictionary::GrowError) -> QueryError {
     QueryError::new(Kind::Shape, error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_that_are_here_are_told_from_those_that_are_not() {
+        let at = |first, rejected| Positions {
+            first,
+            count: 5,
+            rejected,
+        };
+        // Five positions, of which the second and the fourth have no item.
+        let known = |next| at(10, &[1, 3]).known(next, 3);
+        assert_eq!([0, 10, 11, 12, 13, 14].map(known), [0, 0, 1, 1, 2, 2]);
+        assert_eq!([15, 99].map(known), [3, 3]);
+        assert_eq!(at(0, &[]).known(2, 5), 2);
+    }
 }

@@ -61,6 +61,11 @@ impl Journal {
         }
     }
 
+    /// The number of the last report; 0 where there was none.
+    pub(super) fn last(&self) -> u64 {
+        self.last
+    }
+
     /// The number of the last report that was let go, and the reports that are there.
     pub(super) fn parts(&self) -> (u64, impl ExactSizeIterator<Item = &JournalEntry>) {
         let gone = self.last - self.entries.len() as u64;

@@ -49,6 +49,10 @@ pub struct Pushed {
     pub late: usize,
     /// What is before this is decided (milliseconds since the epoch).
     pub settled_ms: u64,
+    /// The time of the latest item that was brought (milliseconds), taken before or now.
+    pub latest_ms: Option<u64>,
+    /// Whether they are in a log, and so outlive the process.
+    pub is_durable: bool,
     /// The position that the source's next item has, where it counts them.
     pub next_position: Option<u64>,
 }
@@ -169,6 +173,18 @@ impl Live {
         self.hub().stream_info(name)
     }
 
+    /// What the text of a query probably did not mean; see [`Hub::warnings`].
+    pub fn warnings(&self, name: &str) -> Result<Vec<String>, QueryError> {
+        self.hub().warnings(name)
+    }
+
+    /// The number of the last report of a query; 0 before the first one.
+    pub fn last_report(&self, name: &str) -> Result<u64, QueryError> {
+        let journals = self.inner.journals();
+        let journal = journals.get(name).ok_or_else(|| no_query(name))?;
+        Ok(journal.last())
+    }
+
     /// Registers a query by its text; gives its name. `name` is used where the text gives none. Needs
     /// `query::STACK_BYTES_MIN` (2 MiB) of stack.
     pub fn register(&self, text: &str, name: &str) -> Result<String, QueryError> {
@@ -261,22 +277,16 @@ impl Live {
         source: &str,
         items: &[TimedQuads],
         watermark_ms: Option<u64>,
-        positions: Option<Positions>,
+        positions: Option<Positions<'_>>,
     ) -> Result<Pushed, QueryError> {
-        let now_ms = now_ms();
         let times = items.iter().map(|item| item.time_ms).chain(watermark_ms);
-        if let Some(time_ms) = times
-            .max()
-            .filter(|time| *time > now_ms.saturating_add(AHEAD_MAX_MS))
-        {
-            let message = format!("the time {time_ms} ms is more than a day ahead");
-            return Err(QueryError::new(Kind::Syntax, message)
-                .with_hint("times are milliseconds since 1970; all before them would be over"));
+        if let Some(time_ms) = times.max() {
+            Live::check_time(time_ms)?;
         }
         let mut hub = self.hub();
-        hub.tick(now_ms);
+        hub.tick(now_ms());
         let (mut taken, mut late) = (0, 0);
-        if !items.is_empty() {
+        if !items.is_empty() || positions.is_some_and(|them| them.count > 0) {
             let accepted = hub.push(stream, source, None, items, positions)?;
             (taken, late) = (accepted.taken, accepted.late.len());
         }
@@ -286,12 +296,30 @@ impl Live {
         // The items are taken, whatever becomes of what they make possible: a commit that fails is tried again.
         drop(self.inner.advance(&mut hub));
         hub.tell(true)?;
+        let info = hub.stream_info(stream)?;
+        let latest_ms = if info.settings.arrival_time {
+            items.first().map(|_| hub.now_ms())
+        } else {
+            items.iter().map(|item| item.time_ms).max()
+        };
         Ok(Pushed {
             taken,
             late,
-            settled_ms: hub.stream_info(stream)?.covered_ms,
+            settled_ms: info.covered_ms,
+            latest_ms,
+            is_durable: hub.keeps_log(),
             next_position: hub.position(stream, source)?,
         })
+    }
+
+    /// An error where no item may have this time (milliseconds) now, because it is more than a day ahead of the clock.
+    pub fn check_time(time_ms: u64) -> Result<(), QueryError> {
+        if time_ms <= now_ms().saturating_add(AHEAD_MAX_MS) {
+            return Ok(());
+        }
+        let message = format!("the time {time_ms} ms is more than a day ahead");
+        Err(QueryError::new(Kind::Syntax, message)
+            .with_hint("times are milliseconds since 1970; all before them would be over"))
     }
 
     /// A source promises that its later items have at least this time.

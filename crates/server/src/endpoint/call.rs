@@ -96,6 +96,11 @@ impl Call {
         protocol::taken(&self.headers, body, (bound, coding), account).await
     }
 
+    /// The body as it comes, for whoever reads it to no end.
+    pub fn take_body(&mut self) -> Body {
+        std::mem::take(&mut self.body)
+    }
+
     /// Reads the body as a text.
     pub async fn text(&mut self) -> Result<String, Problem> {
         let bytes = self.body().await?.bytes;

@@ -10,8 +10,8 @@
 //!
 //! Reports are in [`crate::endpoint::reports`], queries with a table of constants in [`crate::endpoint::templates`].
 
-use crate::endpoint::call::{Address, Call, Named, answered, json_text, made, name, with};
-use crate::endpoint::templates::{self, FOLDER, free_name};
+use crate::endpoint::call::{Address, Call, Named, answered, json_text, name, with};
+use crate::endpoint::templates::{self, free_name, registered};
 use crate::response::done;
 use crate::response::problem::Problem;
 use crate::state::{RequestId, ServerState};
@@ -153,6 +153,7 @@ async fn show(server: &ServerState, name: String) -> Result<Response<Body>, Prob
         let plan = plan.map_err(|error| Problem::of_query(&error))?;
         let mut shown = described(found);
         shown["plan"] = json!(plan);
+        shown["last_report"] = json!(live.last_report(&name).unwrap_or(0));
         Ok(shown)
     };
     with(server, show).await.map(|shown| json_text(&shown))
@@ -171,10 +172,12 @@ async fn register(mut call: Call) -> Result<Response<Body>, Problem> {
     let register = move |live: &Live| {
         let name = given.unwrap_or_else(|| free_name(live));
         let name = live.register(&text, &name);
-        name.map_err(|error| Problem::of_query(&error))
+        let name = name.map_err(|error| Problem::of_query(&error))?;
+        let warnings = live.warnings(&name).unwrap_or_default();
+        Ok((name, warnings))
     };
-    let name = with(&call.server, register).await?;
-    Ok(made(FOLDER, &name, &json!({ "name": name })))
+    let (name, warnings) = with(&call.server, register).await?;
+    Ok(registered(&name, json!({ "name": name }), &warnings))
 }
 
 /// The instances of a template, for a client.

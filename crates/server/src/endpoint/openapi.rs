@@ -9,8 +9,8 @@
 
 use crate::endpoint::continuous;
 use crate::endpoint::reports;
-use crate::endpoint::streams;
 use crate::endpoint::subscribe;
+use crate::endpoint::taking;
 use crate::endpoint::templates;
 use crate::request::items;
 use crate::request::known;
@@ -187,7 +187,13 @@ fn add_streams(add: &mut impl FnMut(&str, Value)) {
         "Takes items, or a heartbeat",
         responses("200", what, JSON, &schema("Pushed")),
     );
-    push["parameters"] = own_parameters(&streams::ITEM_PARAMETERS);
+    push["parameters"] = own_parameters(&taking::ITEM_PARAMETERS);
+    if let Some(parameters) = push["parameters"].as_array_mut() {
+        parameters.push(json!({
+            "name": "Somersault-Time", "in": "header", "schema": { "type": "string" },
+            "description": "The same as `time`",
+        }));
+    }
     push["responses"]["429"] = json!({ "$ref": "#/components/responses/Problem" });
     push["requestBody"] = json!({ "required": false, "content": contents(&items::offered()) });
     add(
@@ -202,7 +208,10 @@ fn add_continuous(add: &mut impl FnMut(&str, Value)) {
     const JSON: &str = "application/json";
     let query = || in_path("name", "The name of the query, percent-encoded");
     let list = responses("200", "The queries", JSON, &schema("ContinuousQueries"));
-    let properties = json!({ "name": { "type": "string" }, "instances": { "type": "integer" } });
+    let properties = json!({
+        "name": { "type": "string" }, "instances": { "type": "integer" },
+        "warnings": { "type": "array", "items": { "type": "string" } },
+    });
     let name = json!({ "type": "object", "required": ["name"], "properties": properties });
     let registered = responses("201", "It was registered under this name", JSON, &name);
     let mut register = operation(TAG, "Registers a query", registered);
@@ -300,9 +309,13 @@ fn add_instances(add: &mut impl FnMut(&str, Value)) {
 fn own_parameters(names: &[&str]) -> Value {
     let parameter = |name: &&str| {
         let schema = match *name {
-            "time" | "position" | "watermark" | "after" | "limit" => {
+            "position" | "watermark" | "after" | "limit" => {
                 json!({ "type": "integer", "minimum": 0 })
             }
+            "time" => json!({ "oneOf": [
+                { "type": "integer", "minimum": 0 }, { "type": "string", "format": "date-time" },
+            ] }),
+            "time-predicate" => json!({ "type": "string", "format": "iri" }),
             _ => json!({ "type": "string" }),
         };
         json!({ "name": name, "in": "query", "schema": schema })
@@ -538,13 +551,15 @@ fn stream_schemas() -> Value {
         "Snapshots": list_of("snapshots", "Snapshot"),
         "Streams": list_of("streams", "Stream"),
         "Pushed": object(&["taken", "late", "rejected", "settled"], &json!({
-            "taken": count, "late": count, "rejected": count, "settled": count,
+            "taken": count, "late": count, "rejected": count, "settled": count, "sealed": count,
+            "durable": nothing_or("integer"), "latest": nothing_or("integer"),
+            "position": count, "positions": count, "known": count,
             "rejections": { "type": "array", "items": rejection },
         })),
         "ContinuousQuery": object(&["name", "streams", "paused", "evaluations"], &json!({
             "name": string, "text": nothing_or("string"), "streams": strings, "output": nothing_or("string"),
             "paused": flag, "evaluations": count, "close": nothing_or("integer"), "failure": nothing_or("string"),
-            "plan": nothing_or("string"), "template": { "oneOf": [schema("Template"), { "type": "null" }] },
+            "plan": nothing_or("string"), "last_report": count, "template": { "oneOf": [schema("Template"), { "type": "null" }] },
         })),
         "Template": object(&["parameters", "instances", "bytes"], &json!({
             "parameters": strings, "instances": count, "bytes": count, "apart": nothing_or("string"),

@@ -6,13 +6,15 @@
 //! | | `POST` | makes one: 201 with its address; 409 where there is one of that name |
 //! | `/api/v1/streams/{IRI}` | `GET` | one, as it stands |
 //! | | `DELETE` | forgets it: 204; 409 while a query names it |
-//! | `/api/v1/streams/{IRI}/items` | `POST` | takes items, see [`crate::request::items`] |
+//! | `/api/v1/streams/{IRI}/items` | `POST` | takes items, see [`crate::request::items`]; lines of a body in chunks as they come ([`chunked`]) |
 //!
 //! A push is answered when its seals are committed and the reports that it completes are made, so a source is slowed
 //! down by what it costs. Where the budget of a stream is full, nothing of a push is taken and the answer is 429.
 
 use crate::endpoint::call::{Address, Call, Named, answered, json_text, made, name, with};
-use crate::request::items::{Delivery, ItemsForm, ReadItems, Rejection};
+use crate::endpoint::chunked;
+use crate::endpoint::taking::{ITEM_PARAMETERS, delivery, taken};
+use crate::request::items::ItemsForm;
 use crate::response::done;
 use crate::response::problem::Problem;
 use crate::state::{RequestId, ServerState};
@@ -24,7 +26,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use somersault::terms::NamedNode;
 use somersault::units::{parse_duration, parse_size};
-use somersault::{HubStream, Kind, Live, Positions, Pushed, QueryError, StreamInfo};
+use somersault::{HubStream, Live, QueryError, StreamInfo};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,8 +43,6 @@ const ITEMS: Address = Address {
     methods: "POST, OPTIONS",
     parameters: &ITEM_PARAMETERS,
 };
-/// What is said of pushed items in the address.
-pub(crate) const ITEM_PARAMETERS: [&str; 4] = ["source", "position", "time", "watermark"];
 /// A source that is silent for so long is not waited for, unless its stream says something else.
 const IDLE: Duration = Duration::from_secs(5);
 /// What `idle` is where sources are waited for without end.
@@ -242,69 +242,22 @@ fn described(stream: &StreamInfo) -> Value {
 }
 
 async fn push(mut call: Call, stream: String) -> Result<Response<Body>, Problem> {
-    let delivery = Delivery {
-        source: call
-            .parameters
-            .single("source")?
-            .unwrap_or("default")
-            .to_owned(),
-        time_ms: call.number("time")?,
-        watermark_ms: call.number("watermark")?,
-        position: call.number("position")?,
-    };
+    let delivery = delivery(&call)?;
     let media_type = call.media_type();
+    if let Ok(form) = ItemsForm::of(&media_type)
+        && chunked::is_endless(&call.headers, form)
+    {
+        return chunked::push(call, stream, delivery, form).await;
+    }
     let body = call.body().await?;
     let form = if body.bytes.is_empty() {
         None
     } else {
         Some(ItemsForm::of(&media_type)?)
     };
-    let push = move |live: &Live| {
-        let info = live.stream(&stream).map_err(failed)?;
-        let read = delivery.read(form, &body, info.settings.arrival_time)?;
-        let positions = delivery.position.map(|first| Positions {
-            first,
-            count: read.items.len() as u64 + read.rejected,
-        });
-        let pushed = live.feed(
-            &stream,
-            &delivery.source,
-            &read.items,
-            read.watermark_ms,
-            positions,
-        );
-        let pushed = pushed.map_err(|error| match error.kind {
-            Kind::Memory => Problem::full(&error),
-            _ => failed(error),
-        })?;
-        Ok(account(&pushed, &read))
-    };
-    let account = with(&call.server, push).await?;
-    Ok(json_text(&account))
-}
-
-/// What became of a push.
-fn account(pushed: &Pushed, read: &ReadItems) -> Value {
-    let mut account = json!({
-        "taken": pushed.taken,
-        "late": pushed.late,
-        "rejected": read.rejected,
-        "settled": pushed.settled_ms,
-    });
-    if let Some(next) = pushed.next_position {
-        account["position"] = json!(next);
-    }
-    if read.rejected > 0 {
-        let line = |rejection: &Rejection| {
-            json!({
-                "line": rejection.position.line,
-                "column": rejection.position.column,
-                "message": rejection.message,
-            })
-        };
-        account["rejections"] = read.rejections.iter().map(line).collect();
-    }
-    account
+    let (delivery, body) = (Arc::new(delivery), Arc::new(body));
+    let account = taken(&call.server, &stream, &delivery, (form, false), &body).await?;
+    Ok(json_text(&account.json()))
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "for `map_err`")]

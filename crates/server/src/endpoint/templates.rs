@@ -10,20 +10,21 @@
 //! nothing is said), or JSON results as they are.
 
 use crate::endpoint::call::{Address, Call, Named, answered, json_text, made, name, with};
-use crate::response::done;
 use crate::response::problem::Problem;
+use crate::response::{done, head};
 use crate::state::{RequestId, ServerState};
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
+use hyper::header::HeaderValue;
 use hyper::{Request, Response};
 use serde_json::{Value, json};
 use somersault::{BindingsFormat, Live, read_bindings};
 use std::sync::Arc;
 
 /// Where queries are.
-pub(crate) const FOLDER: &str = "/api/v1/continuous";
+const FOLDER: &str = "/api/v1/continuous";
 const INSTANCES: Address = Address {
     methods: "POST, OPTIONS",
     parameters: &[],
@@ -50,11 +51,25 @@ pub(crate) async fn register(mut call: Call) -> Result<Response<Body>, Problem> 
         let bindings = bindings.map_err(|error| Problem::of_query(&error))?;
         let name = given.unwrap_or_else(|| free_name(live));
         let registered = live.register_table(&request.query, &name, bindings);
-        registered.map_err(|error| Problem::of_query(&error))
+        let (name, instances) = registered.map_err(|error| Problem::of_query(&error))?;
+        let warnings = live.warnings(&name).unwrap_or_default();
+        Ok((name, instances, warnings))
     };
-    let (name, instances) = with(&call.server, register).await?;
+    let (name, instances, warnings) = with(&call.server, register).await?;
     let told = json!({ "name": name, "instances": instances });
-    Ok(made(FOLDER, &name, &told))
+    Ok(registered(&name, told, &warnings))
+}
+
+/// The answer that a query was registered, with what it probably did not mean.
+pub(crate) fn registered(name: &str, mut told: Value, warnings: &[String]) -> Response<Body> {
+    if warnings.is_empty() {
+        return made(FOLDER, name, &told);
+    }
+    told["warnings"] = json!(warnings);
+    let mut response = made(FOLDER, name, &told);
+    let count = HeaderValue::from(warnings.len());
+    response.headers_mut().insert(head::WARNINGS, count);
+    response
 }
 
 /// A name that no query has. Somebody else may take it meanwhile: that is a 409.

@@ -3,27 +3,28 @@
 //! | type | an item is | its time |
 //! |---|---|---|
 //! | `text/plain`, `application/x-nt-ts` | a line of `.nt.ts`: milliseconds, a tab, a statement | that of the line |
-//! | `application/x-ndjson` | a line `{"t": MS, "nquads": "..."}`; a line `{"watermark": MS}` is a promise | `t`, else `time` of the address |
-//! | a document of RDF | the whole document | `time` of the address |
+//! | `application/x-ndjson` | a line `{"t": MS, "nquads": "..."}`; a line `{"watermark": MS}` is a promise | `t`, else what it says itself, else `time` of the address |
+//! | a document of RDF | the whole document, or each graph of it that has a time | what it says itself ([`crate::request::timing`]), else `time` of the address |
 //! | none, the body is empty | a heartbeat | `watermark` of the address |
 //!
 //! A malformed line is rejected alone, with its place, and the others are taken; so is a statement of N-Triples or
-//! N-Quads. A malformed document in another format is refused, and so is a body of which nothing is well formed. Labels of
-//! blank nodes mean the same node within a body.
+//! N-Quads, and an item whose time is none or more than a day ahead. A malformed document in another format is refused, and so is a body of which nothing is well formed. Labels of
+//! blank nodes mean the same node within an item.
 //!
 //! Cost: terms are read into memory of their own, which is drawn on the account of the body before the next is read.
 
 use crate::request::intake::Intake;
+use crate::request::timing::{NO_TIME, NO_TIME_HINT, Timed, Timing, no_time, text_bytes};
 use crate::response::problem::Problem;
 use crate::run::account::BodyAccount;
 use serde::Deserialize;
 use somersault::terms::format::{Format, ReadError, read_quads};
-use somersault::terms::{GraphNameRef, QuadRef, TermRef};
-use somersault::{Kind, Position, QueryError, TimedQuads, recorded, statements};
+use somersault::terms::{Quad, QuadRef};
+use somersault::{Kind, Live, Position, QueryError, TimedQuads, recorded, statements};
 use std::ops::ControlFlow;
 
 /// Rejected lines that an answer lists (count); it says how many there were.
-const REJECTIONS_MAX: usize = 100;
+pub(crate) const REJECTIONS_MAX: usize = 100;
 /// Bytes that an item and a statement hold besides their texts, about.
 const QUAD_BYTES: u64 = 256;
 
@@ -33,10 +34,6 @@ const OBJECTS: [&str; 3] = [
     "application/ndjson",
     "application/jsonl",
 ];
-const NO_TIME: &str = "an item of this stream needs a time";
-const NO_TIME_HINT: &str = "give `time=MILLISECONDS` in the address, or send lines that have it (application/x-nt-ts, \
-                            application/x-ndjson); a stream that is made with `arrival_time` needs none";
-
 /// How a body has items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ItemsForm {
@@ -55,6 +52,8 @@ pub(crate) struct Delivery {
     pub source: String,
     /// The time of items that bring none (milliseconds).
     pub time_ms: Option<u64>,
+    /// The predicate of the items' own triples that say their times.
+    pub time_predicate: Option<String>,
     /// What its source promises after the items (milliseconds).
     pub watermark_ms: Option<u64>,
     /// The position of the first item, where the source counts them.
@@ -77,10 +76,14 @@ pub(crate) struct ReadItems {
     pub items: Vec<TimedQuads>,
     /// The latest promise of the source (milliseconds).
     pub watermark_ms: Option<u64>,
-    /// Lines that were not taken (count).
+    /// Lines, statements and graphs that were not taken (count).
     pub rejected: u64,
     /// The first of them.
     pub rejections: Vec<Rejection>,
+    /// How many positions of the source the body takes (count): those of its items, and of what would have been items.
+    pub positions: u64,
+    /// Which of these have no item, from 0, ascending.
+    pub unfilled: Vec<u64>,
 }
 
 /// The media types that are taken.
@@ -124,10 +127,14 @@ impl Delivery {
         body: &Intake,
         is_arrival_time: bool,
     ) -> Result<ReadItems, Problem> {
-        // The edge's clock is the time of such a stream.
-        let time_ms = self.time_ms.or(is_arrival_time.then_some(0));
         let mut reading = ItemsReading {
             account: &body.account,
+            timing: Timing {
+                // The edge's clock is the time of such a stream.
+                said_ms: self.time_ms.or(is_arrival_time.then_some(0)),
+                predicate: self.time_predicate.as_deref(),
+                is_arrival: is_arrival_time,
+            },
             read: ReadItems {
                 watermark_ms: self.watermark_ms,
                 ..ReadItems::default()
@@ -140,75 +147,98 @@ impl Delivery {
                 return Err(Problem::bad_request(why));
             }
             None => {}
-            Some(ItemsForm::Lines) if self.time_ms.is_some() => {
-                let why = "`time` is for items that bring none; each line of .nt.ts brings its own";
-                return Err(Problem::bad_request(why));
+            Some(ItemsForm::Lines) => {
+                self.refuse_times()?;
+                reading.lines(&body.bytes)?;
             }
-            Some(ItemsForm::Lines) => reading.lines(&body.bytes)?,
-            Some(ItemsForm::Objects) => reading.objects(&body.bytes, time_ms)?,
-            Some(ItemsForm::Document(format)) => {
-                let time_ms = time_ms.ok_or_else(no_time)?;
-                reading.document(format, &body.bytes, time_ms)?;
-            }
+            Some(ItemsForm::Objects) => reading.objects(&body.bytes)?,
+            Some(ItemsForm::Document(format)) => reading.document(format, &body.bytes)?,
         }
-        reading.read.or_refused()
+        Ok(reading.read)
     }
-}
 
-fn no_time() -> Problem {
-    Problem::bad_request(NO_TIME).with_hint(NO_TIME_HINT)
+    /// Lines of `.nt.ts` take no times from elsewhere.
+    fn refuse_times(&self) -> Result<(), Problem> {
+        let named = match (self.time_ms, &self.time_predicate) {
+            (Some(_), _) => "time",
+            (None, Some(_)) => "time-predicate",
+            (None, None) => return Ok(()),
+        };
+        let why = format!(
+            "`{named}` is for items that bring no time; each line of .nt.ts brings its own"
+        );
+        Err(Problem::bad_request(why))
+    }
 }
 
 impl ReadItems {
     /// Refuses a body of which nothing is well formed.
-    fn or_refused(self) -> Result<ReadItems, Problem> {
+    pub fn or_refused(self) -> Result<ReadItems, Problem> {
         match self.rejections.first() {
             Some(first) if self.items.is_empty() && self.watermark_ms.is_none() => {
                 let Rejection { position, message } = first;
                 let why = format!("no item of the body is well formed: {message}");
                 let problem = Problem::bad_request(why).at(Some(*position));
-                Err(if message == NO_TIME {
-                    problem.with_hint(NO_TIME_HINT)
-                } else {
-                    problem
+                Err(match message.as_str() {
+                    NO_TIME => no_time().at(Some(*position)),
+                    message if message.starts_with(NO_TIME) => problem.with_hint(NO_TIME_HINT),
+                    _ => problem,
                 })
             }
             _ => Ok(self),
         }
     }
 
+    /// Notes what is no item, where it is a part of one or nobody counts it.
     fn reject(&mut self, position: Position, message: String) {
         self.rejected += 1;
         if self.rejections.len() < REJECTIONS_MAX {
             self.rejections.push(Rejection { position, message });
         }
     }
+
+    /// The same of what would have been an item.
+    fn leave_out(&mut self, position: Position, message: String) {
+        self.reject(position, message);
+        self.unfilled.push(self.positions);
+        self.positions += 1;
+    }
+
+    fn add(&mut self, item: TimedQuads) {
+        self.items.push(item);
+        self.positions += 1;
+    }
 }
 
 /// A body that is being read.
 struct ItemsReading<'b> {
     account: &'b BodyAccount,
+    timing: Timing<'b>,
     read: ReadItems,
 }
 
 impl ItemsReading<'_> {
     fn lines(&mut self, text: &[u8]) -> Result<(), Problem> {
-        for item in recorded("the body", text) {
+        for (item, line) in recorded("the body", text).zip(lines_of_items(text)) {
+            let item = item.and_then(|item| Live::check_time(item.time_ms).map(|()| item));
             match item {
                 Ok(item) => self.add(item)?,
-                Err(error) => self.reject(&error),
+                Err(error) => {
+                    let place = error.position.unwrap_or(Position { line, column: 1 });
+                    self.leave_out(place, error.message)?;
+                }
             }
         }
         Ok(())
     }
 
-    fn objects(&mut self, text: &[u8], time_ms: Option<u64>) -> Result<(), Problem> {
+    fn objects(&mut self, text: &[u8]) -> Result<(), Problem> {
         for (place, line) in text.split(|byte| *byte == b'\n').enumerate() {
             if line.trim_ascii().is_empty() {
                 continue;
             }
             let number = place as u64 + 1;
-            match item_of(line, time_ms) {
+            match item_of(line, self.timing) {
                 Ok(Said::Item(item)) => self.add(item)?,
                 Ok(Said::Promise(ms)) => {
                     self.read.watermark_ms = self.read.watermark_ms.max(Some(ms));
@@ -218,85 +248,97 @@ impl ItemsReading<'_> {
                         line: number,
                         column,
                     };
-                    self.read.reject(position, message);
+                    self.leave_out(position, message)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// One item. What is malformed of it is left out where the format has lines.
-    fn document(&mut self, format: Format, text: &[u8], time_ms: u64) -> Result<(), Problem> {
-        let mut item = TimedQuads {
-            time_ms,
-            quads: Vec::new(),
-        };
-        if matches!(format, Format::NTriples | Format::NQuads) {
-            for statement in statements(text, format == Format::NQuads) {
-                match statement {
-                    Ok(quad) => {
-                        self.take(quad.as_ref())?;
-                        item.quads.push(quad);
-                    }
-                    Err(error) => self.reject(&error),
-                }
-            }
+    /// The items of a document. What is malformed of it is left out where the format has lines.
+    fn document(&mut self, format: Format, text: &[u8]) -> Result<(), Problem> {
+        let quads = if matches!(format, Format::NTriples | Format::NQuads) {
+            self.statements(text, format == Format::NQuads)?
         } else {
-            let mut refused = None;
-            let read = read_quads(format, text, None, &mut |quad| match self.take(quad) {
-                Ok(()) => {
-                    item.quads.push(quad.into_owned());
-                    ControlFlow::Continue(())
-                }
-                Err(problem) => {
-                    refused = Some(problem);
-                    ControlFlow::Break(())
-                }
-            });
-            if let Some(problem) = refused {
-                return Err(problem);
-            }
-            read.map_err(unread)?;
+            self.whole(format, text)?
+        };
+        let Timed { items, refused } = self.timing.items(quads);
+        for item in items {
+            self.read.add(item);
         }
-        if !item.quads.is_empty() {
-            self.read.items.push(item);
+        for why in refused {
+            self.leave_out(BEGINNING, why)?;
         }
         Ok(())
+    }
+
+    fn statements(&mut self, text: &[u8], has_graphs: bool) -> Result<Vec<Quad>, Problem> {
+        let mut quads = Vec::new();
+        for statement in statements(text, has_graphs) {
+            match statement {
+                Ok(quad) => {
+                    self.take(quad.as_ref())?;
+                    quads.push(quad);
+                }
+                // A part of an item, which counts for itself.
+                Err(error) => self.read.reject(position_of(&error), error.message),
+            }
+        }
+        Ok(quads)
+    }
+
+    fn whole(&self, format: Format, text: &[u8]) -> Result<Vec<Quad>, Problem> {
+        let (mut quads, mut refused) = (Vec::new(), None);
+        let read = read_quads(format, text, None, &mut |quad| match self.take(quad) {
+            Ok(()) => {
+                quads.push(quad.into_owned());
+                ControlFlow::Continue(())
+            }
+            Err(problem) => {
+                refused = Some(problem);
+                ControlFlow::Break(())
+            }
+        });
+        if let Some(problem) = refused {
+            return Err(problem);
+        }
+        read.map_err(unread)?;
+        Ok(quads)
     }
 
     fn add(&mut self, item: TimedQuads) -> Result<(), Problem> {
         for quad in &item.quads {
             self.take(quad.as_ref())?;
         }
-        self.read.items.push(item);
+        self.read.add(item);
+        Ok(())
+    }
+
+    fn leave_out(&mut self, position: Position, message: String) -> Result<(), Problem> {
+        self.account.take(size_of::<u64>() as u64)?;
+        self.read.leave_out(position, message);
         Ok(())
     }
 
     fn take(&self, quad: QuadRef<'_>) -> Result<(), Problem> {
-        let terms = [quad.subject.into(), quad.predicate.into(), quad.object];
-        let texts: u64 = terms.into_iter().map(text_bytes).sum();
-        let graph = match quad.graph_name {
-            GraphNameRef::NamedNode(node) => node.as_str().len() as u64,
-            GraphNameRef::BlankNode(_) | GraphNameRef::DefaultGraph => 0,
-        };
-        self.account.take(QUAD_BYTES + texts + graph)
-    }
-
-    fn reject(&mut self, error: &QueryError) {
-        let position = error.position.unwrap_or(Position { line: 1, column: 1 });
-        self.read.reject(position, error.message.clone());
+        self.account.take(QUAD_BYTES + text_bytes(quad))
     }
 }
 
-/// What the text of a term holds (bytes).
-fn text_bytes(term: TermRef<'_>) -> u64 {
-    let bytes = match term {
-        TermRef::NamedNode(node) => node.as_str().len(),
-        TermRef::BlankNode(node) => node.as_str().len(),
-        TermRef::Literal(literal) => literal.value().len() + literal.datatype().as_str().len(),
-        TermRef::Triple(triple) => triple.to_string().len(),
-    };
-    bytes as u64
+/// The numbers of the lines that are items of `.nt.ts`, or should be: neither blank nor a comment.
+fn lines_of_items(text: &[u8]) -> impl Iterator<Item = u64> + '_ {
+    let lines = text.split(|byte| *byte == b'\n').zip(1..);
+    lines.filter_map(|(line, number)| {
+        let line = line.trim_ascii();
+        (!line.is_empty() && !line.starts_with(b"#")).then_some(number)
+    })
+}
+
+/// Where a document is wrong of which nobody knows the place.
+const BEGINNING: Position = Position { line: 1, column: 1 };
+
+fn position_of(error: &QueryError) -> Position {
+    error.position.unwrap_or(BEGINNING)
 }
 
 /// What a line of JSON says.
@@ -306,32 +348,40 @@ enum Said {
 }
 
 /// Reads a line of JSON; else the column of what is wrong, and what it is.
-fn item_of(line: &[u8], time_ms: Option<u64>) -> Result<Said, (u64, String)> {
+fn item_of(line: &[u8], timing: Timing<'_>) -> Result<Said, (u64, String)> {
     let read: LineObject = serde_json::from_slice(line).map_err(|error| {
         let message = error.to_string();
         // Its line is always the first: the number of this one stands beside it.
         let what = message.split(" at line ").next().unwrap_or_default();
         (error.column() as u64, what.to_owned())
     })?;
+    let at_first = |message: String| (1, message);
     match (read.nquads, read.watermark) {
-        (None, Some(ms)) if read.t.is_none() => Ok(Said::Promise(ms)),
+        (None, Some(ms)) if read.t.is_none() => {
+            Live::check_time(ms).map_err(|error| at_first(error.message))?;
+            Ok(Said::Promise(ms))
+        }
         (Some(text), None) => {
-            let time_ms = read.t.or(time_ms).ok_or_else(|| (1, NO_TIME.to_owned()))?;
             let quads = statements(text.as_bytes(), true).collect::<Result<Vec<_>, _>>();
             let quads = quads.map_err(|error| {
-                let place = error.position.unwrap_or(Position { line: 1, column: 1 });
-                let (line, column) = (place.line, place.column);
+                let Position { line, column } = position_of(&error);
                 let what = error.message;
-                (1, format!("`nquads`, line {line}, column {column}: {what}"))
+                at_first(format!("`nquads`, line {line}, column {column}: {what}"))
             })?;
             if quads.is_empty() {
-                return Err((1, "`nquads` has no statement".to_owned()));
+                return Err(at_first("`nquads` has no statement".to_owned()));
             }
-            Ok(Said::Item(TimedQuads { time_ms, quads }))
+            let item = match read.t {
+                None => timing.item(quads),
+                Some(time_ms) => Live::check_time(time_ms)
+                    .map(|()| TimedQuads { time_ms, quads })
+                    .map_err(|error| error.message),
+            };
+            item.map(Said::Item).map_err(at_first)
         }
         _ => {
             let why = r#"a line is {"t": MS, "nquads": "..."} or {"watermark": MS}"#;
-            Err((1, why.to_owned()))
+            Err(at_first(why.to_owned()))
         }
     }
 }

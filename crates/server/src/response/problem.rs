@@ -219,6 +219,11 @@ impl Problem {
         problem.retry_after("1")
     }
 
+    /// Its status.
+    pub fn status(&self) -> StatusCode {
+        self.0.status
+    }
+
     /// With the place of what is wrong.
     pub fn at(mut self, position: Option<Position>) -> Problem {
         self.0.position = position;

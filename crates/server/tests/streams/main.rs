@@ -4,6 +4,7 @@
 //! | file | about |
 //! |---|---|
 //! | `main` | streams, items, queries, rights |
+//! | `items` | times that data bring, positions, what is wrong with items and spans |
 //! | `reports` | consumers of reports |
 //! | `live` | live queries |
 //! | `snapshots` | older snapshots, by number |
@@ -14,6 +15,7 @@
 #[allow(dead_code, reason = "shared with the unit tests, which use more of it")]
 #[path = "../../src/tests/client.rs"]
 mod client;
+mod items;
 mod live;
 mod reports;
 mod served;
@@ -120,7 +122,9 @@ fn items_come_in_each_form() {
     let account = served.pushed("?source=a", TS, &(line(100, "a") + &line(150, "b")));
     assert_eq!(
         account,
-        json!({ "taken": 2, "late": 0, "rejected": 0, "settled": 100 })
+        json!({
+            "taken": 2, "late": 0, "rejected": 0, "settled": 100, "sealed": 100, "latest": 150, "durable": null,
+        })
     );
     let quad = "<http://e/c> <http://e/likes> <http://e/x> .";
     served.pushed("?source=a&time=200", NQUADS, quad);

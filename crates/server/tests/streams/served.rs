@@ -6,7 +6,7 @@ use server::{Access, Server, ServerOptions};
 use somersault::config::Right;
 use somersault::load::{self, Source, Syntax, Unwatched};
 use somersault::{Database, Options};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -120,6 +120,14 @@ impl Served {
         )
     }
 
+    /// A request whose body comes in chunks.
+    pub fn flow(&self, line: &str, field: &str) -> Flow {
+        let mut stream = client::connect(self.address);
+        let fields = [field, "Transfer-Encoding: chunked"];
+        client::request(&mut stream, line, &fields, b"");
+        Flow(stream)
+    }
+
     /// Pushes what must be taken, and gives the account.
     #[track_caller]
     pub fn pushed(&self, parameters: &str, field: &str, body: &str) -> Value {
@@ -200,6 +208,22 @@ impl Drop for Served {
         if let Some(thread) = self.thread.take() {
             thread.join().unwrap();
         }
+    }
+}
+
+/// A body that is sent in chunks.
+pub struct Flow(TcpStream);
+
+impl Flow {
+    pub fn send(&mut self, text: &str) {
+        let chunk = format!("{:x}\r\n{text}\r\n", text.len());
+        self.0.write_all(chunk.as_bytes()).unwrap();
+    }
+
+    /// The end of the body, and the answer to all of it.
+    pub fn end(mut self) -> Answer {
+        self.0.write_all(b"0\r\n\r\n").unwrap();
+        client::read(&mut BufReader::new(self.0), false)
     }
 }
 

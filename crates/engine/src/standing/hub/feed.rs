@@ -30,7 +30,7 @@ impl Hub {
         source: &str,
         scope: Option<&mut BlankScope>,
         items: &[TimedQuads],
-        positions: Option<Positions>,
+        positions: Option<Positions<'_>>,
     ) -> Result<Accepted, QueryError> {
         let id = self.stream(stream)?;
         if let Some(item) = items.iter().find(|item| item.time_ms > TIME_MAX_MS) {
@@ -40,8 +40,8 @@ impl Hub {
         }
         let key = (id, source.to_owned());
         let next = self.positions.get(&key).copied().unwrap_or(0);
-        let known = positions.map(|positions| positions.known(next, items.len()));
-        let new = &items[known.transpose()?.unwrap_or(0)..];
+        let known = positions.map_or(0, |positions| positions.known(next, items.len()));
+        let new = &items[known..];
         let next_position = positions.map(|them| them.first.saturating_add(them.count).max(next));
         let said = Said {
             source: Source::Outside(source.to_owned()),
@@ -125,6 +125,16 @@ impl Hub {
         self.streams
             .watermark(id, source, Time(time_ms))
             .map_err(refused)
+    }
+
+    /// What the edge's clock last said (milliseconds).
+    pub(in crate::standing) fn now_ms(&self) -> u64 {
+        self.now_ms
+    }
+
+    /// Whether what comes in outlives the process.
+    pub(in crate::standing) fn keeps_log(&self) -> bool {
+        self.base.keeps_log()
     }
 
     /// The edge's clock says this.

@@ -12,7 +12,7 @@ use super::super::revised::Revisions;
 use super::{Hub, OF_QUERIES, no_query, refused};
 use crate::error::{Kind, QueryError};
 use query::plan::Form;
-use query::standing::{Output, StandingQuery};
+use query::standing::{Extent, Output, StandingQuery};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use stream::{Differences, QueryId, Schedule, SourceId, StreamId, Time};
@@ -121,6 +121,26 @@ impl Hub {
     /// The plan of a query as it was made last; `None` before its first evaluation.
     pub fn explain(&self, name: &str) -> Result<Option<String>, QueryError> {
         Ok(self.queries[&self.query(name)?].planned.explain())
+    }
+
+    /// What the text of a query probably did not mean: spans of its windows that are no multiple of the grain of their
+    /// streams. They are answered to the millisecond, and cost more and come later than others.
+    pub fn warnings(&self, name: &str) -> Result<Vec<String>, QueryError> {
+        let query = &self.queries[&self.query(name)?].planned.query;
+        let mut warnings = Vec::new();
+        for window in &query.windows {
+            let grain_ms = self.settings[&self.stream(&window.stream)?].grain_ms;
+            let stream = &window.stream;
+            for (what, span_ms) in spans_of(window.extent) {
+                if !span_ms.is_multiple_of(grain_ms) {
+                    warnings.push(format!(
+                        "the {what} of {span_ms} ms is no multiple of the grain of the stream <{stream}>, {grain_ms} ms: a window \
+                         waits for the end of the batch in which it closes"
+                    ));
+                }
+            }
+        }
+        Ok(warnings)
     }
 
     /// Registers a query from this moment on, by the name that its text gives or else this one. A stream that it writes and
@@ -264,6 +284,23 @@ impl Hub {
             self.streams.join(target, source).map_err(refused)?;
         }
         Ok(target)
+    }
+}
+
+/// The spans of a window that should be whole batches (milliseconds), by name.
+fn spans_of(extent: Extent) -> Vec<(&'static str, u64)> {
+    match extent {
+        Extent::Time {
+            range_ms, step_ms, ..
+        } => vec![("range", range_ms), ("step", step_ms)],
+        Extent::Past {
+            from_ms,
+            to_ms,
+            step_ms,
+            ..
+        } => vec![("beginning", from_ms), ("end", to_ms), ("step", step_ms)],
+        Extent::Sliding { range_ms } => vec![("range", range_ms)],
+        Extent::Count { .. } | Extent::Now | Extent::All => Vec::new(),
     }
 }
 
