@@ -54,6 +54,8 @@ pub struct Endpoint {
     is_timeout_sent: bool,
     /// What else stands in the address, beside what the URL has itself (name, value).
     parameters: Vec<(String, String)>,
+    /// What messages call it; `None`: by its address.
+    called: Option<String>,
 }
 
 /// Where the time of an answer went, as far as the endpoint says.
@@ -103,7 +105,15 @@ impl Endpoint {
             timeout: Some(timeout),
             is_timeout_sent: false,
             parameters: Vec::new(),
+            called: None,
         })
+    }
+
+    /// The same endpoint, called so in messages.
+    #[must_use]
+    pub fn called(mut self, name: String) -> Endpoint {
+        self.called = Some(name);
+        self
     }
 
     /// Tells the endpoint too how long a query may take.
@@ -135,9 +145,10 @@ impl Endpoint {
         self
     }
 
-    /// The URL.
+    /// The URL, or what it is called.
     pub fn url(&self) -> String {
-        self.url.to_string()
+        let called = self.called.clone();
+        called.unwrap_or_else(|| self.url.to_string())
     }
 
     /// Asks, and prints the answer as it comes.

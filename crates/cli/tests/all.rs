@@ -15,6 +15,7 @@ mod kill_writers;
 mod lenient;
 mod live;
 mod live_reports;
+mod live_store;
 mod live_terminal;
 mod lsbench;
 mod lubm;

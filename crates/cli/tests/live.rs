@@ -312,6 +312,159 @@ fn items_come_from_files_and_standard_input() {
 }
 
 #[test]
+fn items_bring_their_times_and_are_counted() {
+    let served = Served::asked();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = |name: &str, content: &str| text(&write(folder.path(), name, content)).to_owned();
+    let trig = "@prefix e: <http://e/> . @prefix prov: <http://www.w3.org/ns/prov#> .
+        e:g1 prov:generatedAtTime 100 . GRAPH e:g1 { e:a e:likes e:x }
+        e:g2 prov:generatedAtTime 1100 . GRAPH e:g2 { e:b e:likes e:x }";
+    let (time, quads) = (
+        "<http://www.w3.org/ns/prov#generatedAtTime>",
+        "<http://e/likes> <http://e/x>",
+    );
+    let nquads = format!(
+        "<http://e/c> {quads} <http://e/g3> .\n\
+         <http://e/g3> {time} \"2100\"^^<http://www.w3.org/2001/XMLSchema#integer> .\n\
+         <http://e/d> {quads} <http://e/g4> .\n"
+    );
+    let graphs = [file("graphs.trig", trig), file("graphs.nq", &nquads)];
+    let push = [
+        "stream",
+        "push",
+        LIKES,
+        "--source",
+        "s",
+        "--position",
+        "0",
+        &graphs[0],
+        &graphs[1],
+    ];
+    let counts = |run: &Run| {
+        let told = account(run);
+        ["statements", "known", "rejected", "position"].map(|name| told[name].as_u64().expect(name))
+    };
+    let run = served.run(&push);
+    assert_eq!(
+        (run.code, counts(&run)),
+        (Some(8), [3, 0, 1, 4]),
+        "{}",
+        run.errors
+    );
+    assert!(
+        run.errors.contains("graphs.nq, line 1") && run.errors.contains("<http://e/g4>"),
+        "{}",
+        run.errors
+    );
+    let run = served.run(&push);
+    assert_eq!(
+        (run.code, counts(&run)),
+        (Some(8), [0, 3, 1, 4]),
+        "{}",
+        run.errors
+    );
+    let document =
+        r#"{"@id": "http://e/e", "http://e/likes": {"@id": "http://e/x"}, "http://e/at": 2500}"#;
+    let linked = file("e.jsonld", document);
+    let by_predicate = [
+        "stream",
+        "push",
+        LIKES,
+        &linked,
+        "--time-predicate",
+        "http://e/at",
+        "--watermark",
+        "--source",
+        "s",
+    ];
+    let told = account(&served.done(&by_predicate));
+    assert_eq!(
+        (&told["sealed"], &told["statements"]),
+        (&2500.into(), &1.into())
+    );
+    served.fails(
+        &[
+            "stream",
+            "push",
+            LIKES,
+            "x.nt.ts",
+            "--time-predicate",
+            "http://e/at",
+        ],
+        2,
+        "--time-predicate",
+    );
+    served.fails(&["stream", "push", LIKES, "--position", "0"], 2, "--source");
+    served.fails(
+        &["stream", "push", LIKES, &linked],
+        8,
+        "1 line was rejected",
+    );
+    let dated = served.with_input(
+        &[
+            "stream",
+            "push",
+            LIKES,
+            "--format",
+            "nt",
+            "--time",
+            "1970-01-01T00:00:02.600Z",
+            "--source",
+            "s",
+        ],
+        "<http://e/f> <http://e/likes> <http://e/x> .\n",
+    );
+    assert_eq!(dated.code, Some(0), "{}", dated.errors);
+    served.done(&["stream", "push", LIKES, "--source", "s", "--watermark=3000"]);
+    let reports = served.lines(&["subscribe", "likes", "--count", "3"]);
+    let counts = reports.iter().map(|report| found(report).len());
+    assert_eq!(counts.collect::<Vec<_>>(), [1, 1, 3]);
+}
+
+#[test]
+fn a_source_that_counts_goes_on_where_its_connection_broke() {
+    let taken = |position: u64| {
+        let account =
+            format!("{{\"taken\":1,\"positions\":1,\"known\":0,\"position\":{position}}}");
+        answer("200 OK\r\nContent-Type: application/json", &account)
+    };
+    let long = "x".repeat(1 << 20);
+    let lines = format!("1\t<http://e/{long}> <http://e/p> 1 .\n{}", line(2, "b"));
+    let (url, requests) = listener(vec![taken(8), String::new(), taken(9)]);
+    let arguments = [
+        "stream",
+        "push",
+        LIKES,
+        "--endpoint",
+        &url,
+        "--source",
+        "s",
+        "--position",
+        "7",
+    ];
+    let run = run_with_input(&arguments, lines.as_bytes());
+    assert_eq!(
+        (run.code, &account(&run)["position"]),
+        (Some(0), &9.into()),
+        "{}",
+        run.errors
+    );
+    assert!(
+        run.errors.contains("there is a connection again"),
+        "{}",
+        run.errors
+    );
+    let requests: Vec<String> = requests.iter().take(3).collect();
+    for (request, position) in requests.iter().zip([7, 8, 8]) {
+        assert!(
+            request.contains(&format!("&position={position} ")),
+            "{}",
+            &request[..200]
+        );
+    }
+}
+
+#[test]
 fn the_end_of_a_push_may_promise_and_what_is_late_is_said() {
     let served = Served::asked();
     let told = account(&served.push(&["--watermark"], &line(3999, "h")));
@@ -343,7 +496,7 @@ fn what_is_malformed_is_said_with_its_place_and_the_rest_goes_on() {
     for place in [
         "some.nt.ts, line 2, column ",
         "some.nt.ts, line 6, column ",
-        "some.nt.ts, line 7: ",
+        "some.nt.ts, line 7, column 1: ",
     ] {
         assert!(
             run.errors.contains(place),
@@ -532,17 +685,6 @@ fn a_server_that_is_not_there_is_said_at_once() {
         let run = run([verb, &["--endpoint", &url]].concat());
         assert_eq!(run.code, Some(4), "{verb:?}: {}", run.errors);
         assert!(run.errors.contains(&url), "{}", run.errors);
-    }
-    for verb in [
-        &["stream", "list"][..],
-        &["cq", "list"],
-        &["subscribe", "likes"],
-        &["stream", "push", LIKES],
-    ] {
-        let run = run([verb, &["-l", "some/store"]].concat());
-        assert_eq!(run.code, Some(2), "{verb:?}: {}", run.errors);
-        let advice = "somersault serve -l some/store --allow-update";
-        assert!(run.errors.contains(advice), "{}", run.errors);
     }
 }
 

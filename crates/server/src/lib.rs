@@ -33,6 +33,7 @@ mod connections;
 mod endpoint;
 mod error;
 mod half_close;
+mod in_process;
 mod listener;
 mod metrics;
 mod opening;
@@ -52,6 +53,7 @@ mod state;
 mod tests;
 
 pub use error::{OpeningError, ServeError};
+pub use in_process::InProcess;
 pub use options::{PORT, ServerOptions};
 pub use request::access::Access;
 pub use signals::{Ended, ended_by_signal};

@@ -1,4 +1,4 @@
-//! What `stream`, `cq` and `subscribe` take: streams, registered queries and their reports, of a server.
+//! What `stream`, `cq` and `subscribe` take: streams, registered queries and their reports, of a server or a store.
 
 use clap::{ArgGroup, Args, Subcommand};
 use std::path::PathBuf;
@@ -9,14 +9,8 @@ pub struct LiveTarget {
     /// The server: its address, or that of its endpoint [default: http://127.0.0.1:7272]
     #[arg(long, value_name = "URL")]
     pub endpoint: Option<String>,
-    /// A store's directory: not in this version, a server serves it
-    #[arg(
-        short,
-        long,
-        value_name = "DIR",
-        conflicts_with = "endpoint",
-        hide = true
-    )]
+    /// A store's directory, where no server serves it: it is opened for as long as this runs
+    #[arg(short, long, value_name = "DIR", conflicts_with = "endpoint")]
     pub location: Option<PathBuf>,
     /// A header for the server, as in 'Name: value'; may be given again
     #[arg(long, value_name = "'NAME: VALUE'", conflicts_with = "location")]
@@ -87,9 +81,10 @@ pub struct StreamCreate {
     after_help = "A line of .nt.ts is milliseconds, a tab, and a statement. Items go out in batches of at most 1 MiB while \
                   they are read; where the server has no room (429, 503) the push waits and goes on. A malformed line is \
                   reported with its place and the others are taken: exit code 8. Labels of blank nodes mean the same \
-                  node within a batch.\n\nExamples:\n  \
+                  node within an item.\n\nExamples:\n  \
         somersault stream push urn:likes likes.nt.ts --speed 1x\n  \
         tail -f sensor.nt.ts | somersault stream push urn:sensor --source roof\n  \
+        somersault stream push urn:sensor day.nt.ts --source roof --position 0    # may be made again\n  \
         echo '<urn:a> <urn:p> <urn:b> .' | somersault stream push urn:likes --format nt --time now\n  \
         somersault stream push urn:likes --watermark=5000    # nothing before 5000 will come"
 )]
@@ -104,12 +99,20 @@ pub struct StreamPush {
     /// [default: by each file's extension, else nt.ts]
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<String>,
-    /// The time of items that bring none, in milliseconds, or now
-    #[arg(long, value_name = "MS|now")]
+    /// The time of items that bring none: milliseconds, an xsd:dateTime, or now
+    #[arg(long, value_name = "TIME|now")]
     pub time: Option<String>,
+    /// The predicate of the items' own triples that say their times [default: none; what says of a graph
+    /// prov:generatedAtTime in the default graph gives its time]
+    #[arg(long, value_name = "IRI")]
+    pub time_predicate: Option<String>,
     /// Whose items they are: a stream waits for its slowest source [default: default]
     #[arg(long, value_name = "NAME")]
     pub source: Option<String>,
+    /// The count of the first item among those of the source: what is there already is passed over, so a push that
+    /// broke off can be made again
+    #[arg(long, value_name = "N", requires = "source")]
+    pub position: Option<u64>,
     /// Promise at the end that nothing before this time will come; without a value, nothing up to the last
     /// item's time
     #[arg(long, value_name = "MS", num_args = 0..=1, require_equals = true)]
@@ -164,8 +167,9 @@ pub enum CqVerb {
 
 /// `cq register`
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  \
-        somersault cq register likes.rspql --name likes && somersault subscribe likes")]
+#[command(after_help = "Examples:\n  \
+        somersault cq register likes.rspql --name likes && somersault subscribe likes\n  \
+        somersault cq register posts-of.rspql --bindings users.csv    # header: name,user")]
 pub struct CqRegister {
     /// A file with the query, in C-SPARQL, RSP-QL or CQELS-QL; - is standard input
     #[arg(value_name = "FILE")]
@@ -173,6 +177,10 @@ pub struct CqRegister {
     /// Its name, where its text gives none [default: one that the server makes]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
+    /// A table of constants for variables of the query, an instance of it for each row: .csv, .tsv or .srj (JSON
+    /// results), whose header names the variables; - is standard input, in CSV
+    #[arg(long, value_name = "ROWS")]
+    pub bindings: Option<PathBuf>,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub target: LiveTarget,

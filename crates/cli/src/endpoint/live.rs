@@ -12,9 +12,10 @@ use super::change::{encoded, message};
 use super::exchange::{self, Incoming, Message, Sent};
 use super::{Endpoint, problem};
 use crate::exit::Code;
+use crate::say::say;
 use crate::stop::Stop;
 use crate::trouble::Trouble;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::io::{self, Read};
 use std::time::Duration;
 use ureq::http::{HeaderName, HeaderValue, Method};
@@ -32,8 +33,12 @@ pub struct Delivery {
     pub media_type: &'static str,
     /// Whose items they are; the server's own name for it where nothing is said.
     pub source: Option<String>,
+    /// The position of the first item, where the source counts them.
+    pub position: Option<u64>,
     /// The time of items that bring none (milliseconds).
     pub time_ms: Option<u64>,
+    /// The predicate of triples that say the times of items.
+    pub time_predicate: Option<String>,
     /// What the source promises afterwards (milliseconds).
     pub watermark_ms: Option<u64>,
 }
@@ -91,7 +96,9 @@ impl Endpoint {
         let number = |number: Option<u64>| number.map(|number| number.to_string());
         let parameters = [
             ("source", delivery.source.clone()),
+            ("position", number(delivery.position)),
             ("time", number(delivery.time_ms)),
+            ("time-predicate", delivery.time_predicate.clone()),
             ("watermark", number(delivery.watermark_ms)),
         ];
         let given = parameters
@@ -118,14 +125,41 @@ impl Endpoint {
 
     /// Registers a query, and gives its name: that of its text, or else this one, or else one that the server makes.
     pub fn register(&self, text: &str, name: Option<&str>, stop: &Stop) -> Result<String, Trouble> {
+        let body = Sent::Text(text.to_owned());
+        let made = self.registering(message("application/sparql-query", body), name, stop)?;
+        let name = made.get("name").and_then(Value::as_str);
+        name.map(str::to_owned)
+            .ok_or_else(|| foreign(&self.beside(QUERIES)))
+    }
+
+    /// Registers a query with an instance for each row of a table of this media type; gives what was made.
+    pub fn register_table(
+        &self,
+        text: &str,
+        (table, media_type): (&str, &str),
+        name: Option<&str>,
+        stop: &Stop,
+    ) -> Result<Value, Trouble> {
+        let body = json!({ "query": text, "bindings": table, "bindings_type": media_type });
+        let message = message("application/json", Sent::Text(body.to_string()));
+        self.registering(message, name, stop)
+    }
+
+    fn registering(
+        &self,
+        message: Message,
+        name: Option<&str>,
+        stop: &Stop,
+    ) -> Result<Value, Trouble> {
         let mut endpoint = self.clone();
         let name = name.map(|name| ("name".to_owned(), name.to_owned()));
         endpoint.parameters.extend(name);
-        let message = message("application/sparql-query", Sent::Text(text.to_owned()));
         let made = endpoint.document(QUERIES, message, stop)?;
-        let name = made.get("name").and_then(Value::as_str);
-        name.map(str::to_owned)
-            .ok_or_else(|| foreign(&endpoint.beside(QUERIES)))
+        let warnings = made.get("warnings").and_then(Value::as_array);
+        for warning in warnings.into_iter().flatten().filter_map(Value::as_str) {
+            say!("warning: {warning}");
+        }
+        Ok(made)
     }
 
     /// The registered queries.

@@ -1,5 +1,4 @@
-//! Which server's streams are meant. The one place that knows where streams may be: a store in this process will be
-//! opened here, and the verbs stay as they are.
+//! Which server's streams are meant: one that is named, or the one that listens where servers do.
 
 use crate::arguments::LiveTarget;
 use crate::endpoint::Endpoint;
@@ -11,16 +10,8 @@ use somersault::config::Config;
 /// Where a server listens unless it is told otherwise.
 const DEFAULT: &str = "http://127.0.0.1:7272";
 
-/// The server that is meant.
+/// The server that is meant, where no store is.
 pub fn door(target: &LiveTarget, config: &Config) -> Result<Endpoint, Failure> {
-    if let Some(location) = &target.location {
-        let place = location.display();
-        let message = format!(
-            "-l {place}: streams and continuous queries are kept by a server in this version; serve the store \
-             (somersault serve -l {place} --allow-update) and name the server (--endpoint {DEFAULT})"
-        );
-        return Err(Failure::new(Code::Usage, message));
-    }
     let headers = settings::authorized(&target.header, target.token.as_deref().unwrap_or_default());
     let url = target.endpoint.as_deref().unwrap_or(DEFAULT);
     Endpoint::new(url, &headers, config.update_timeout)

@@ -130,6 +130,15 @@ impl Following {
         &self.query
     }
 
+    /// The number of the last report that was heard of and given, or after which it began.
+    pub fn seen(&self) -> u64 {
+        let waiting = self.heard.iter().find_map(|heard| match heard {
+            Heard::Report { number, .. } => Some(number.saturating_sub(1)),
+            _ => None,
+        });
+        waiting.unwrap_or(self.seen)
+    }
+
     /// Whether more was heard already.
     pub fn has_more(&self) -> bool {
         !self.heard.is_empty()

@@ -87,6 +87,18 @@ impl ItemsForm {
         matches!(self, ItemsForm::Lines | ItemsForm::Objects)
     }
 
+    /// How many positions of a source lines take of which nothing was taken.
+    pub fn items_in(self, lines: &ItemLines) -> u64 {
+        match self {
+            ItemsForm::Lines => lines.items(),
+            ItemsForm::Objects => {
+                let lines = lines.lines().filter(|line| !line.trim_ascii().is_empty());
+                lines.count() as u64
+            }
+            ItemsForm::Statements(_) | ItemsForm::Document(_) => 1,
+        }
+    }
+
     /// The time that a line brings (milliseconds).
     pub fn time_of(self, line: &[u8]) -> Option<u64> {
         match self {

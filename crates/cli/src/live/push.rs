@@ -8,7 +8,8 @@
 //! **What is wrong.** Malformed lines are left out by the server, which says where they are in what it was sent; here that
 //! becomes the line of the file. Where one line keeps the whole batch from being taken (a time that is days ahead), the
 //! batch is cut until that line stands alone. A connection that breaks ends the push: whether the last batch was
-//! taken is not known, and a line that is sent twice is an item twice.
+//! taken is not known, and a line that is sent twice is an item twice. Where the source counts its items, it is sent again:
+//! what is there already is passed over.
 
 use super::items::{ItemLines, ItemsInput};
 use super::time::now_ms;
@@ -24,6 +25,8 @@ use std::time::{Duration, Instant};
 /// The pause where the server names none, and the longest that is kept to.
 const PAUSE: Duration = Duration::from_secs(1);
 const PAUSE_MAX: Duration = Duration::from_mins(1);
+/// How long a connection that has broken is tried again where items are counted, unless somebody says otherwise.
+const RECONNECT_MAX: Duration = Duration::from_mins(1);
 /// How often whoever waits looks whether to stop.
 const LOOK: Duration = Duration::from_millis(25);
 /// Lines that were not taken and are said one by one (count).
@@ -51,14 +54,21 @@ pub struct PushAccount {
     pub late: u64,
     /// Lines that are no items (count).
     pub rejected: u64,
+    /// Items that were there already (count).
+    pub known: u64,
     /// What is before this is decided (milliseconds); as the server said last.
-    pub settled_ms: Option<u64>,
+    pub sealed_ms: Option<u64>,
+    /// Items that are in the log (count), or the position behind them where the source counts them; `None`: the server keeps
+    /// no log.
+    pub durable: Option<u64>,
+    /// The position that the source's next item has, where it counts them.
+    pub position: Option<u64>,
     /// Bytes of the batches that were taken.
     pub bytes: u64,
     /// How long the server had no room.
     pub waited: Duration,
-    /// The latest time that a line brought (milliseconds).
-    pub last_ms: Option<u64>,
+    /// The time of the latest item (milliseconds).
+    pub latest_ms: Option<u64>,
 }
 
 /// How items are sent.
@@ -68,8 +78,12 @@ pub struct PushOptions {
     pub stream: String,
     /// Whose items they are.
     pub source: Option<String>,
+    /// The position of the first item, where the source counts them.
+    pub position: Option<u64>,
     /// The time of items that bring none.
     pub time: ItemTime,
+    /// The predicate of triples that say the times of items.
+    pub time_predicate: Option<String>,
     /// How many times as fast as their own time; `None`: as fast as can be.
     pub speed: Option<f64>,
     /// How long to wait for room; `None`: without end.
@@ -89,6 +103,8 @@ pub struct Pusher<'p> {
     lines_max: usize,
     /// Lines that were found by cutting batches (count).
     cut: u64,
+    /// Whether anything was taken.
+    has_been_heard: bool,
 }
 
 impl<'p> Pusher<'p> {
@@ -103,6 +119,7 @@ impl<'p> Pusher<'p> {
             origin: None,
             lines_max: usize::MAX,
             cut: 0,
+            has_been_heard: false,
         }
     }
 
@@ -120,7 +137,7 @@ impl<'p> Pusher<'p> {
 
     /// The source promises that nothing before this will come; without a time, nothing up to the last item's.
     pub fn promise(&mut self, watermark_ms: Option<u64>) -> Result<(), Trouble> {
-        let last = self.account.last_ms.map(|last| last.saturating_add(1));
+        let last = self.account.latest_ms.map(|last| last.saturating_add(1));
         let Some(watermark_ms) = watermark_ms.or(last) else {
             let message = "--watermark: no item has brought a time; say which: --watermark=MS";
             return Err(Trouble::new(Code::Usage, message));
@@ -130,7 +147,7 @@ impl<'p> Pusher<'p> {
             source: self.options.source.clone(),
             ..Delivery::default()
         };
-        let mut refused_since = None;
+        let mut pausing = None;
         loop {
             match self.push(&delivery, Vec::new())? {
                 Taken::Whole(account) => {
@@ -138,7 +155,7 @@ impl<'p> Pusher<'p> {
                     return Ok(());
                 }
                 Taken::Later { pause, trouble, .. } => {
-                    self.wait(pause, &trouble, &mut refused_since)?;
+                    self.wait(pause, &trouble, &mut pausing)?;
                 }
                 Taken::Refused(trouble) => return Err(trouble),
             }
@@ -156,16 +173,17 @@ impl<'p> Pusher<'p> {
         let details = json!({
             "late": account.late,
             "rejected": account.rejected,
-            "settled": account.settled_ms,
+            "known": account.known,
+            "durable": account.durable,
+            "sealed": account.sealed_ms,
+            "settled": account.sealed_ms,
+            "position": account.position,
             "waited_seconds": account.waited.as_secs_f64(),
         });
         let is_for_people = self.meter.is_for_people();
         self.meter.finish(account.bytes, account.taken, &details);
-        if is_for_people && let Some(settled) = account.settled_ms {
-            say!(
-                "everything before {} is decided",
-                super::time::moment(settled)
-            );
+        if is_for_people {
+            say_progress(&account);
         }
         account
     }
@@ -203,7 +221,7 @@ impl<'p> Pusher<'p> {
 
     /// Sends lines, in parts where the server takes no more at once.
     fn send(&mut self, input: &ItemsInput, lines: ItemLines) -> Result<(), Trouble> {
-        let mut refused_since = None;
+        let mut pausing = None;
         let mut parts = vec![lines];
         while let Some(part) = parts.pop() {
             let len = part.len();
@@ -218,15 +236,22 @@ impl<'p> Pusher<'p> {
             }
             let delivery = self.delivery(input);
             let taken = self.push(&delivery, part.bytes().to_vec());
-            let taken = taken.map_err(|trouble| lost(input, &part, &trouble))?;
+            let taken = match taken {
+                Err(trouble) if self.may_be_sent_again(&trouble) => Taken::Later {
+                    pause: None,
+                    is_full: false,
+                    trouble,
+                },
+                taken => taken.map_err(|trouble| lost(input, &part, &trouble))?,
+            };
             match taken {
                 Taken::Whole(account) => {
-                    went_on(&mut refused_since);
+                    went_on(&mut pausing);
+                    self.has_been_heard = true;
                     if len == self.lines_max {
                         self.lines_max = len.saturating_add(len / 8 + 1);
                     }
                     self.count(&account, part.bytes().len() as u64);
-                    self.note_times(input, &part);
                     self.say_rejections(input, &part, &account);
                 }
                 Taken::Later {
@@ -234,7 +259,7 @@ impl<'p> Pusher<'p> {
                     is_full,
                     trouble,
                 } => {
-                    let waited = self.wait(pause, &trouble, &mut refused_since);
+                    let waited = self.wait(pause, &trouble, &mut pausing);
                     waited.map_err(|trouble| lost(input, &part, &trouble))?;
                     if is_full {
                         self.lines_max = (len / 2).max(1);
@@ -268,19 +293,36 @@ impl<'p> Pusher<'p> {
             if self.cut > CUT_MAX {
                 return Err(lost(input, &part, trouble));
             }
+            self.pass(input, &part);
             self.reject(input, part.first_line, None, &trouble.message);
             return Ok(());
         };
+        self.pass(input, &part);
         let line = part.first_line + position.line.saturating_sub(1);
         self.reject(input, line, Some(position.column), &trouble.message);
         self.account.rejected += part.items().max(1) - 1;
         Ok(())
     }
 
+    /// The positions of a part of which nothing was taken.
+    fn pass(&mut self, input: &ItemsInput, part: &ItemLines) {
+        if let Some(position) = &mut self.options.position {
+            *position += input.form().items_in(part);
+        }
+    }
+
+    /// Whether a part whose connection broke is sent again: nothing of it is taken twice.
+    fn may_be_sent_again(&self, trouble: &Trouble) -> bool {
+        let is_counted = self.options.position.is_some();
+        is_counted && self.has_been_heard && trouble.code == Code::Connection
+    }
+
     fn delivery(&self, input: &ItemsInput) -> Delivery {
         Delivery {
             media_type: input.form().media_type(),
             source: self.options.source.clone(),
+            position: self.options.position,
+            time_predicate: self.options.time_predicate.clone(),
             time_ms: match self.options.time {
                 ItemTime::Unsaid => None,
                 ItemTime::At(ms) => Some(ms),
@@ -301,22 +343,24 @@ impl<'p> Pusher<'p> {
             ("taken", &mut self.account.taken),
             ("late", &mut self.account.late),
             ("rejected", &mut self.account.rejected),
+            ("known", &mut self.account.known),
         ];
         for (name, count) in counts {
             *count += number(name).unwrap_or(0);
         }
-        self.account.settled_ms = number("settled").or(self.account.settled_ms);
+        let account = &mut self.account;
+        account.sealed_ms = number("sealed").or(account.sealed_ms);
+        account.durable = match number("position") {
+            Some(_) => number("durable"),
+            None => number("durable").map(|more| more + account.durable.unwrap_or(0)),
+        };
+        account.latest_ms = number("latest").max(account.latest_ms);
+        account.position = number("position").or(account.position);
+        if let (Some(position), Some(more)) = (&mut self.options.position, number("positions")) {
+            *position += more;
+        }
         self.account.bytes += bytes;
         self.meter.update(self.account.bytes, self.account.taken);
-    }
-
-    fn note_times(&mut self, input: &ItemsInput, part: &ItemLines) {
-        if input.form().has_times() {
-            let times = part.lines().filter_map(|line| input.form().time_of(line));
-            self.account.last_ms = times.max().max(self.account.last_ms);
-        } else if let ItemTime::At(ms) = self.options.time {
-            self.account.last_ms = Some(ms);
-        }
     }
 
     fn say_rejections(&mut self, input: &ItemsInput, part: &ItemLines, account: &Value) {
@@ -350,19 +394,33 @@ impl<'p> Pusher<'p> {
         &mut self,
         pause: Option<Duration>,
         trouble: &Trouble,
-        refused_since: &mut Option<Instant>,
+        pausing: &mut Option<Pausing>,
     ) -> Result<(), Trouble> {
         let now = Instant::now();
-        let since = *refused_since.get_or_insert_with(|| {
-            say!("waiting for room: {}", trouble.message);
-            now
+        let is_broken = trouble.code == Code::Connection;
+        let Pausing { since, .. } = *pausing.get_or_insert_with(|| {
+            let what = if is_broken {
+                "trying again"
+            } else {
+                "waiting for room"
+            };
+            say!("{what}: {}", trouble.message);
+            Pausing {
+                since: now,
+                is_broken,
+            }
         });
         let mut until = now + pause.unwrap_or(PAUSE).min(PAUSE_MAX);
-        if let Some(patience) = self.options.patience {
+        let patience = self.options.patience;
+        if let Some(patience) = patience.or(is_broken.then_some(RECONNECT_MAX)) {
             if now >= since + patience {
                 let seconds = patience.as_secs_f64();
-                let message = format!("no room for {seconds} s: {}", trouble.message);
-                return Err(Trouble::new(Code::Limit, message));
+                let (code, what) = match is_broken {
+                    true => (Code::Connection, "no connection"),
+                    false => (Code::Limit, "no room"),
+                };
+                let message = format!("{what} for {seconds} s: {}", trouble.message);
+                return Err(Trouble::new(code, message));
             }
             until = until.min(since + patience);
         }
@@ -385,11 +443,37 @@ impl<'p> Pusher<'p> {
     }
 }
 
-/// Says that there is room again, where there was none.
-fn went_on(refused_since: &mut Option<Instant>) {
-    if let Some(since) = refused_since.take() {
+/// Since when nothing is taken, and why.
+#[derive(Clone, Copy, Debug)]
+struct Pausing {
+    since: Instant,
+    is_broken: bool,
+}
+
+/// Says that it goes on, where it did not.
+fn went_on(pausing: &mut Option<Pausing>) {
+    if let Some(Pausing { since, is_broken }) = pausing.take() {
         let seconds = since.elapsed().as_secs_f64();
-        say!("there is room again, after {seconds:.1} s");
+        let what = if is_broken { "a connection" } else { "room" };
+        say!("there is {what} again, after {seconds:.1} s");
+    }
+}
+
+/// Says how far items have come.
+fn say_progress(account: &PushAccount) {
+    if account.known > 0 {
+        say!("{} items were there already", account.known);
+    }
+    match (account.durable, account.position) {
+        (Some(durable), Some(_)) => say!("items before position {durable} are durable"),
+        (Some(durable), None) => say!("{durable} items are durable"),
+        (None, _) => say!("the server keeps no log: what it has taken ends with it"),
+    }
+    if let Some(sealed) = account.sealed_ms {
+        say!(
+            "everything before {} is sealed",
+            super::time::moment(sealed)
+        );
     }
 }
 

@@ -47,6 +47,8 @@ pub enum End {
     Gone(String),
     /// The server does not know the query any more.
     Unknown(String),
+    /// The last report that can come has come; so many came (count).
+    Out(u64),
 }
 
 /// Watches a subscription.
@@ -58,6 +60,8 @@ pub struct Watch<'w> {
     count: Option<u64>,
     /// When the time is over.
     deadline: Option<Instant>,
+    /// The number of the last report that can come; `None`: more can always come.
+    last: Option<u64>,
     came: u64,
     drawn_at: Option<Instant>,
     is_stale: bool,
@@ -76,10 +80,17 @@ impl<'w> Watch<'w> {
             view,
             count,
             deadline,
+            last: None,
             came: 0,
             drawn_at: None,
             is_stale: true,
         }
+    }
+
+    /// Watches no longer than until the report of this number: nobody makes more.
+    #[must_use]
+    pub fn until(self, last: Option<u64>) -> Watch<'w> {
+        Watch { last, ..self }
     }
 
     /// Watches until the end. The terminal is in order afterwards, whatever the end is.
@@ -100,12 +111,15 @@ impl<'w> Watch<'w> {
             if self.count.is_some_and(|count| self.came >= count) {
                 return Ok(End::Counted);
             }
+            if self.last.is_some_and(|last| self.following.seen() >= last) {
+                return Ok(End::Out(self.came));
+            }
             let now = Instant::now();
             if self.deadline.is_some_and(|deadline| now >= deadline) {
                 return Ok(End::Late(self.came));
             }
             self.draw(false)?;
-            let heard = self.following.next(self.until(now))?;
+            let heard = self.following.next(self.wait_until(now))?;
             match heard {
                 Heard::Report { number, line } => self.report(number, line)?,
                 Heard::Missed(count) => self.missed(count),
@@ -125,7 +139,7 @@ impl<'w> Watch<'w> {
     }
 
     /// Until when to wait for more.
-    fn until(&self, now: Instant) -> Instant {
+    fn wait_until(&self, now: Instant) -> Instant {
         let look = match (&self.view, self.drawn_at) {
             (View::Screen(..), Some(drawn)) if self.is_stale => drawn + FRAME,
             _ => now + LOOK,
@@ -195,7 +209,12 @@ impl End {
     /// What it means for whoever wanted so many reports.
     pub fn outcome(self, count: Option<u64>) -> Result<(), Trouble> {
         match (self, count) {
-            (End::Counted, _) | (End::Late(_), None) => Ok(()),
+            (End::Counted, _) | (End::Late(_) | End::Out(_), None) => Ok(()),
+            (End::Out(came), Some(count)) => {
+                let message =
+                    format!("{came} of {count} reports are there, and nobody pushes to the store");
+                Err(Trouble::new(Code::Limit, message))
+            }
             (End::Late(came), Some(count)) => {
                 let message = format!("{came} of {count} reports came in the time");
                 Err(Trouble::new(Code::Limit, message))
@@ -232,6 +251,9 @@ mod tests {
         let late = End::Late(1).outcome(Some(2)).unwrap_err();
         assert_eq!(late.code, Code::Limit);
         assert_eq!(late.message, "1 of 2 reports came in the time");
+        assert_eq!(End::Out(1).outcome(None), Ok(()));
+        let out = End::Out(1).outcome(Some(2)).unwrap_err();
+        assert_eq!(out.code, Code::Limit);
         let gone = End::Gone("dropped".to_owned()).outcome(None).unwrap_err();
         assert_eq!(gone.code, Code::Failed);
     }

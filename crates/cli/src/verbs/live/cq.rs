@@ -1,12 +1,12 @@
-//! `cq`: registering queries with a server, looking at them, pausing and dropping them.
+//! `cq`: registering queries, with tables of constants or without, looking at them, pausing and dropping them.
 
 use super::{asked, print_all, print_one, server};
 use crate::arguments::{CqNamed, CqRegister, CqVerb};
-use crate::exit::{Failure, Outcome};
+use crate::exit::{Code, Failure, Outcome};
 use crate::live::Listed;
 use crate::trouble::Trouble;
 use crate::verbs::query::{read_text, stoppable};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::Path;
 
 /// Runs the verb.
@@ -38,17 +38,70 @@ pub fn run(verb: &CqVerb, file: Option<&Path>) -> Outcome {
 }
 
 fn register(flags: &CqRegister, file: Option<&Path>) -> Outcome {
-    let server = server(&flags.target, file)?;
+    let input = Path::new("-");
+    if flags.file == input && flags.bindings.as_deref() == Some(input) {
+        let message = "the query and its bindings cannot both come from standard input";
+        return Err(Failure::new(Code::Usage, message));
+    }
+    let table = flags.bindings.as_deref().map(table).transpose()?;
     let text = read_text(&flags.file)?;
-    let mut name = String::new();
+    let server = server(&flags.target, file)?;
+    let name = flags.name.as_deref();
+    let mut made = Value::Null;
     stoppable(|stop| {
-        let registered = server.register(&text, flags.name.as_deref(), stop);
+        let registered = match (&table, &flags.bindings) {
+            (Some(table), Some(rows)) => {
+                let (table, media_type) = (table.text.as_str(), table.media_type);
+                let registered = server.register_table(&text, (table, media_type), name, stop);
+                registered.map_err(|trouble| in_table(trouble, rows))
+            }
+            _ => {
+                let name = server.register(&text, name, stop);
+                name.map(|name| json!({ "name": name }))
+            }
+        };
         let in_file = |trouble: Trouble| {
             let Failure { code, message } = trouble.into_failure(&text);
             Failure::new(code, format!("{}: {message}", flags.file.display()))
         };
-        name = registered.map_err(in_file)?;
+        made = registered.map_err(in_file)?;
         Ok(())
     })?;
-    print_one(&json!({ "name": name }))
+    print_one(&made)
+}
+
+/// A table of constants.
+struct Table {
+    text: String,
+    media_type: &'static str,
+}
+
+/// Reads a table, whose name tells what it is written in.
+fn table(rows: &Path) -> Result<Table, Failure> {
+    let extension = rows.extension().unwrap_or_default().to_string_lossy();
+    let media_type = match extension.to_ascii_lowercase().as_str() {
+        "" if rows == Path::new("-") => "text/csv",
+        "csv" => "text/csv",
+        "tsv" => "text/tab-separated-values",
+        "srj" | "json" => "application/sparql-results+json",
+        _ => {
+            let place = rows.display();
+            let message = format!(
+                "--bindings {place}: its name tells no format of a table: .csv, .tsv, or .srj for JSON results"
+            );
+            return Err(Failure::new(Code::Usage, message));
+        }
+    };
+    Ok(Table {
+        text: read_text(rows)?,
+        media_type,
+    })
+}
+
+/// What is wrong with the table is said of its file.
+fn in_table(mut trouble: Trouble, rows: &Path) -> Trouble {
+    if trouble.position.is_none() && trouble.message.contains("bindings") {
+        trouble.message = format!("{}: {}", rows.display(), trouble.message);
+    }
+    trouble
 }

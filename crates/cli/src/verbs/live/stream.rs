@@ -1,9 +1,9 @@
-//! `stream`: making streams of a server, pushing items, looking at streams, dropping them.
+//! `stream`: making streams of a server or a store, pushing items, looking at streams, dropping them.
 //!
 //! What the server says goes to standard output, as a table or as a line of JSON; the account of a push is that of a load:
 //! a bar or lines of JSON on standard error. A push that left lines out ends with 8, as a load does.
 
-use super::{asked, print_all, print_one, server};
+use super::{Absent, asked, print_all, print_one, server, streams};
 use crate::arguments::{StreamCreate, StreamPush, StreamVerb};
 use crate::endpoint::Endpoint;
 use crate::exit::{Code, Failure, Outcome};
@@ -14,6 +14,7 @@ use crate::say::say;
 use crate::stop::Stop;
 use crate::trouble::Trouble;
 use serde_json::{Map, Value, json};
+use somersault::milliseconds_of_date;
 use somersault::units::parse_size;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -23,11 +24,11 @@ pub fn run(verb: &StreamVerb, file: Option<&Path>) -> Outcome {
     match verb {
         StreamVerb::Create(flags) => {
             let definition = definition(flags)?;
-            let server = server(&flags.target, file)?;
+            let server = streams(&flags.target, file, Absent::Make)?;
             let made = asked(|stop| server.create_stream(&definition, stop))?;
             print_one(&made)
         }
-        StreamVerb::Push(flags) => push(flags, &server(&flags.target, file)?),
+        StreamVerb::Push(flags) => push(flags, file),
         StreamVerb::List(flags) => {
             let server = server(&flags.target, file)?;
             let streams = asked(|stop| server.streams(stop))?;
@@ -94,21 +95,13 @@ fn absorb(text: &str) -> Value {
 }
 
 /// `stream push`
-fn push(flags: &StreamPush, server: &Endpoint) -> Outcome {
-    let options = PushOptions {
-        stream: flags.name.clone(),
-        source: flags.source.clone(),
-        time: time(flags)?,
-        speed: speed(&flags.speed)?,
-        patience: flags
-            .timeout
-            .as_ref()
-            .map(|timeout| span("--timeout", timeout))
-            .transpose()?,
-    };
-    let inputs = inputs(flags, &options, io::stdin().is_terminal())?;
+fn push(flags: &StreamPush, file: Option<&Path>) -> Outcome {
+    let options = options(flags)?;
+    let mut inputs = inputs(flags, &options, io::stdin().is_terminal())?;
+    let server = server(&flags.target, file)?;
     let account = asked(|stop| {
-        let mut pusher = Pusher::new(server, options, stop);
+        whole_where_times_are_within(&mut inputs, &options, &server, stop)?;
+        let mut pusher = Pusher::new(&server, options, stop);
         let sent = send(&mut pusher, &inputs, flags);
         if sent.is_err() {
             let account = pusher.account();
@@ -132,6 +125,46 @@ fn push(flags: &StreamPush, server: &Endpoint) -> Outcome {
             Err(Failure::new(Code::Rejected, message))
         }
     }
+}
+
+fn options(flags: &StreamPush) -> Result<PushOptions, Failure> {
+    let timeout = flags.timeout.as_deref();
+    Ok(PushOptions {
+        stream: flags.name.clone(),
+        source: flags.source.clone(),
+        position: flags.position,
+        time: time(flags)?,
+        time_predicate: flags.time_predicate.clone(),
+        speed: speed(&flags.speed)?,
+        patience: timeout.map(|text| span("--timeout", text)).transpose()?,
+    })
+}
+
+/// Statements whose times are among them are not sent in parts: a graph and its time belong together.
+fn whole_where_times_are_within(
+    inputs: &mut [(PathBuf, ItemsForm)],
+    options: &PushOptions,
+    server: &Endpoint,
+    stop: &Stop,
+) -> Result<(), Trouble> {
+    let is_named = options.time_predicate.is_some();
+    let may_be = |form: ItemsForm| match form {
+        ItemsForm::Statements(format) => is_named || format.has_graphs(),
+        _ => false,
+    };
+    let is_said = options.time != ItemTime::Unsaid && !is_named;
+    if is_said || !inputs.iter().any(|(_, form)| may_be(*form)) {
+        return Ok(());
+    }
+    if server.stream(&options.stream, stop)?["arrival_time"] == true {
+        return Ok(());
+    }
+    for (_, form) in inputs {
+        if let (true, ItemsForm::Statements(format)) = (may_be(*form), *form) {
+            *form = ItemsForm::Document(format);
+        }
+    }
+    Ok(())
 }
 
 /// Sends all inputs, and then the promise that is asked for.
@@ -176,9 +209,11 @@ fn inputs(
             None if file == Path::new("-") => ItemsForm::Lines,
             None => return usage("its name tells no format: give --format"),
         };
-        if form == ItemsForm::Lines && options.time != ItemTime::Unsaid {
+        let is_timed = options.time != ItemTime::Unsaid || options.time_predicate.is_some();
+        if form == ItemsForm::Lines && is_timed {
             return usage(
-                "lines of .nt.ts bring their own time; --time is for other formats: name one with --format",
+                "lines of .nt.ts bring their own time; --time and --time-predicate are for other formats: name one \
+                 with --format",
             );
         }
         if !form.has_times() && options.speed.is_some() {
@@ -193,10 +228,15 @@ fn time(flags: &StreamPush) -> Result<ItemTime, Failure> {
     match flags.time.as_deref() {
         None => Ok(ItemTime::Unsaid),
         Some("now") => Ok(ItemTime::Now),
-        Some(text) => text.parse().map(ItemTime::At).map_err(|_| {
-            let message = format!("`--time {text}`: expected milliseconds since 1970, or now");
-            Failure::new(Code::Usage, message)
-        }),
+        Some(text) => {
+            let read = text.parse().ok().or_else(|| milliseconds_of_date(text));
+            read.map(ItemTime::At).ok_or_else(|| {
+                let message = format!(
+                    "`--time {text}`: expected milliseconds since 1970, an xsd:dateTime, or now"
+                );
+                Failure::new(Code::Usage, message)
+            })
+        }
     }
 }
 
@@ -237,14 +277,7 @@ mod tests {
         let StreamVerb::Push(flags) = verb(&[&["push", "urn:s"], arguments].concat()) else {
             panic!("another verb")
         };
-        let options = PushOptions {
-            stream: flags.name.clone(),
-            source: None,
-            time: time(&flags)?,
-            speed: speed(&flags.speed)?,
-            patience: None,
-        };
-        inputs(&flags, &options, true)
+        inputs(&flags, &options(&flags)?, true)
     }
 
     #[test]

@@ -2,10 +2,12 @@
 //!
 //! A query that is given is dropped at the end, whatever the end is: enough reports, a signal, a reader of the output
 //! that has gone away. Where its server was started anew meanwhile and has forgotten it, it is registered again.
+//!
+//! Nobody pushes to a store that this process holds, so a subscription to it ends when the reports that are there are out, unless
+//! one of the query's streams goes on with the clock.
 
-use super::server;
+use super::{Streams, server};
 use crate::arguments::Subscribe as Flags;
-use crate::endpoint::Endpoint;
 use crate::exit::{Failure, Outcome};
 use crate::live::{End, Following, View, Watch, span};
 use crate::say::say;
@@ -44,26 +46,27 @@ pub fn run(flags: &Flags, file: Option<&Path>) -> Outcome {
 /// Follows a query that is registered already.
 fn named(
     flags: &Flags,
-    server: &Endpoint,
+    server: &Streams,
     deadline: Option<Instant>,
     stop: &Stop,
 ) -> Result<(), Trouble> {
     let name = flags.name.as_deref();
     let name = name.expect("the parser asks for a name or a query");
+    let last = last(server, name, stop)?;
     let view = if io::stdout().is_terminal() {
         let registered = server.registered(name, stop)?;
         view(registered["text"].as_str().unwrap_or_default())
     } else {
         view("")
     };
-    let mut watch = watch(flags, server, name, view, deadline, stop);
-    watch.run()?.outcome(flags.count)
+    let watch = watch(flags, server, name, view, deadline, stop);
+    watch.until(last).run()?.outcome(flags.count)
 }
 
 /// Registers a query, follows it, and drops it.
 fn given(
     flags: &Flags,
-    server: &Endpoint,
+    server: &Streams,
     text: &str,
     deadline: Option<Instant>,
     stop: &Stop,
@@ -73,7 +76,8 @@ fn given(
         name: server.register(text, None, stop)?,
     };
     let name = registered.name.clone();
-    let mut watch = watch(flags, server, &name, view(text), deadline, stop);
+    let last = last(server, &name, stop)?;
+    let mut watch = watch(flags, server, &name, view(text), deadline, stop).until(last);
     loop {
         match watch.run()? {
             End::Unknown(_) => {
@@ -85,16 +89,35 @@ fn given(
     }
 }
 
+/// The number of the last report that can come; `None`: more can come.
+fn last(server: &Streams, name: &str, stop: &Stop) -> Result<Option<u64>, Trouble> {
+    if !server.is_own() {
+        return Ok(None);
+    }
+    let query = server.registered(name, stop)?;
+    for stream in query["streams"].as_array().into_iter().flatten() {
+        let stream = server.stream(stream.as_str().unwrap_or_default(), stop)?;
+        if stream["arrival_time"] == true {
+            return Ok(None);
+        }
+    }
+    let last = query["last_report"].as_u64().unwrap_or(0);
+    if last == 0 {
+        say!("somersault: `{name}` has no report, and nobody pushes to the store meanwhile");
+    }
+    Ok(Some(last))
+}
+
 fn watch<'w>(
     flags: &Flags,
-    server: &Endpoint,
+    server: &Streams,
     name: &str,
     view: View<'w>,
     deadline: Option<Instant>,
     stop: &Stop,
 ) -> Watch<'w> {
     let seen = flags.from.map_or(0, |from| from.saturating_sub(1));
-    let following = Following::new(server.clone(), name.to_owned(), seen, stop);
+    let following = Following::new((**server).clone(), name.to_owned(), seen, stop);
     Watch::new(following, view, flags.count, deadline)
 }
 
@@ -110,13 +133,13 @@ fn view(text: &str) -> View<'static> {
 
 /// A query that is dropped with this.
 struct Registered<'s> {
-    server: &'s Endpoint,
+    server: &'s Streams,
     name: String,
 }
 
 impl Drop for Registered<'_> {
     fn drop(&mut self) {
-        let server = self.server.clone().within(DROP_MAX);
+        let server = (**self.server).clone().within(DROP_MAX);
         if let Err(trouble) = server.drop_query(&self.name, &Stop::default()) {
             let Failure { message, .. } = trouble.into_failure("");
             say!(
