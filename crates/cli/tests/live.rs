@@ -241,6 +241,15 @@ fn queries_are_registered_paused_and_dropped() {
         "{}",
         run.errors
     );
+    let uneven = write(
+        folder.path(),
+        "uneven.rspql",
+        QUERY.replace("STEP PT1S", "STEP PT0.15S"),
+    );
+    let run = served.done(&["cq", "register", text(&uneven), "--name", "uneven"]);
+    let warned = "warning: the step of 150 ms is no multiple";
+    assert!(run.errors.contains(warned), "{}", run.errors);
+    served.done(&["cq", "drop", "uneven"]);
     served.pushed(&line(100, "a"), 1000);
     let shown = served.lines(&["cq", "show", "likes"]);
     assert_eq!(

@@ -54,6 +54,8 @@ pub struct PushAccount {
     pub late: u64,
     /// Lines that are no items (count).
     pub rejected: u64,
+    /// Whether some of them are none for want of a time.
+    pub needs_time: bool,
     /// Items that were there already (count).
     pub known: u64,
     /// What is before this is decided (milliseconds); as the server said last.
@@ -380,6 +382,7 @@ impl<'p> Pusher<'p> {
     /// Counts a line that was not taken, and says it.
     fn reject(&mut self, input: &ItemsInput, line: u64, column: Option<u64>, message: &str) {
         self.account.rejected += 1;
+        self.account.needs_time |= message.contains("needs a time");
         let name = input.name();
         let column = column.map_or_else(String::new, |column| format!(", column {column}"));
         if self.account.rejected <= SAID_MAX {

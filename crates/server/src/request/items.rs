@@ -3,7 +3,7 @@
 //! | type | an item is | its time |
 //! |---|---|---|
 //! | `text/plain`, `application/x-nt-ts` | a line of `.nt.ts`: milliseconds, a tab, a statement | that of the line |
-//! | `application/x-ndjson` | a line `{"t": MS, "nquads": "..."}`; a line `{"watermark": MS}` is a promise | `t`, else what it says itself, else `time` of the address |
+//! | `application/x-ndjson`, or one as `application/json` | a line `{"t": MS, "nquads": "..."}`; a line `{"watermark": MS}` is a promise | `t`, else what it says itself, else `time` of the address |
 //! | a document of RDF | the whole document, or each graph of it that has a time | what it says itself ([`crate::request::timing`]), else `time` of the address |
 //! | none, the body is empty | a heartbeat | `watermark` of the address |
 //!
@@ -237,31 +237,37 @@ impl ItemsReading<'_> {
             if line.trim_ascii().is_empty() {
                 continue;
             }
-            let number = place as u64 + 1;
-            match item_of(line, self.timing) {
-                Ok(Said::Item(item)) => self.add(item)?,
-                Ok(Said::Promise(ms)) => {
-                    self.read.watermark_ms = self.read.watermark_ms.max(Some(ms));
-                }
-                Err((column, message)) => {
-                    let position = Position {
-                        line: number,
-                        column,
-                    };
-                    self.leave_out(position, message)?;
-                }
-            }
+            self.object(line, place as u64 + 1)?;
         }
         Ok(())
     }
 
+    /// One object, which begins on the line of this number.
+    fn object(&mut self, text: &[u8], line: u64) -> Result<(), Problem> {
+        match item_of(text, self.timing) {
+            Ok(Said::Item(item)) => self.add(item),
+            Ok(Said::Promise(ms)) => {
+                self.read.watermark_ms = self.read.watermark_ms.max(Some(ms));
+                Ok(())
+            }
+            Err((column, message)) => self.leave_out(Position { line, column }, message),
+        }
+    }
+
     /// The items of a document. What is malformed of it is left out where the format has lines.
     fn document(&mut self, format: Format, text: &[u8]) -> Result<(), Problem> {
+        // What a line of JSON says is no linked data: none of its names is an IRI.
+        if format == Format::JsonLd && serde_json::from_slice::<LineObject>(text).is_ok() {
+            return self.object(text, 1);
+        }
         let quads = if matches!(format, Format::NTriples | Format::NQuads) {
             self.statements(text, format == Format::NQuads)?
         } else {
             self.whole(format, text)?
         };
+        if quads.is_empty() && self.read.rejected == 0 && !text.trim_ascii().is_empty() {
+            return self.leave_out(BEGINNING, "the document has no statement".to_owned());
+        }
         let Timed { items, refused } = self.timing.items(quads);
         for item in items {
             self.read.add(item);

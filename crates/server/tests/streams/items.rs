@@ -155,6 +155,27 @@ fn a_named_predicate_brings_the_time() {
 }
 
 #[test]
+fn one_object_may_be_json_and_a_document_says_something() {
+    let served = Served::asked();
+    let promise = "{\n  \"watermark\": 400\n}";
+    assert_eq!(served.pushed("", JSON, promise)["sealed"], 400);
+    let item =
+        "{\n  \"t\": 500,\n  \"nquads\": \"<http://e/a> <http://e/likes> <http://e/x> .\"\n}";
+    assert_eq!(served.pushed("", JSON, item)["taken"], 1);
+    served.push("", JSON, "{\"t\": 500}").problem(400);
+    // Linked data whose names are no IRIs says nothing.
+    let linked = r#"{"who": "http://e/a", "likes": "http://e/x"}"#;
+    let problem = served.push("?time=600", JSON, linked).problem(400);
+    assert!(
+        problem["detail"].to_string().contains("no statement"),
+        "{problem}"
+    );
+    served.push("?time=600", TRIG, "# nothing").problem(400);
+    served.until(1000);
+    assert_eq!(found(&served), [(1000, names(&["a"]))]);
+}
+
+#[test]
 fn a_field_of_the_request_brings_the_time() {
     let served = Served::asked();
     let push = |parameters: &str, time: &str, who: &str| {

@@ -117,6 +117,12 @@ fn push(flags: &StreamPush, file: Option<&Path>) -> Outcome {
              --begin, takes them"
         );
     }
+    if account.needs_time {
+        say!(
+            "somersault: items of this stream need a time: --time TIME|now gives one, --time-predicate IRI says where they \
+             have it, lines of .nt.ts and graphs with prov:generatedAtTime bring it"
+        );
+    }
     match account.rejected {
         0 => Ok(()),
         1 => Err(Failure::new(Code::Rejected, "1 line was rejected")),
