@@ -61,9 +61,10 @@ pub use request::learnt::Learnt;
 pub use request::plan_cache::PlanFigures;
 pub use run::{Finished, Folded};
 pub use standing::{
-    Binding, Bindings, BindingsFormat, BlankScope, ChangePieces, Hub, HubCosts, HubStream,
-    JournalEntry, JournalRead, Live, LiveChange, Positions, Pushed, QueryInfo, Recording, Replay,
-    ReplaySpan, ReportKind, ReportRow, Reported, StandingReport, StreamInfo, Subscriber,
-    SubscriptionFigures, SubscriptionInfo, SubscriptionLimits, Subscriptions, TemplateInfo,
-    TimedQuads, WeightedRow, read_bindings, read_standing, recorded, statements,
+    Arrivals, Binding, Bindings, BindingsFormat, BlankScope, ChangePieces, Hub, HubCosts,
+    HubStream, JournalEntry, JournalRead, LastReport, Live, LiveChange, Positions, Pushed,
+    QueryInfo, Recording, Replay, ReplaySpan, ReportKind, ReportRow, Reported, SourceInfo,
+    StandingReport, StreamInfo, Subscriber, SubscriptionFigures, SubscriptionInfo,
+    SubscriptionLimits, Subscriptions, TemplateInfo, TimedQuads, WeightedRow, WindowInfo,
+    read_bindings, read_standing, recorded, statements,
 };

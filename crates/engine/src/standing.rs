@@ -46,7 +46,9 @@ mod windows;
 pub use bindings::{BindingsFormat, read_bindings};
 pub use costs::HubCosts;
 pub use hub::{Hub, Reported};
-pub use info::{HubStream, QueryInfo, StreamInfo, TemplateInfo};
+pub use info::{
+    Arrivals, HubStream, LastReport, QueryInfo, SourceInfo, StreamInfo, TemplateInfo, WindowInfo,
+};
 pub use instances::{Binding, Bindings};
 pub use items::{BlankScope, Positions, TimedQuads};
 pub use journal::{JournalEntry, JournalRead};

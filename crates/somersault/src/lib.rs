@@ -32,10 +32,11 @@ pub use engine::{
     milliseconds_of, milliseconds_of_date, output, run, running, stop, units,
 };
 pub use engine::{
-    Binding, Bindings, BindingsFormat, BlankScope, ChangePieces, Hub, HubCosts, HubStream,
-    JournalEntry, JournalRead, Live, LiveChange, Positions, Pushed, QueryInfo, Recording, Replay,
-    ReplaySpan, ReportKind, ReportRow, Reported, StandingQuery, StandingReport, StreamInfo,
-    Subscriber, SubscriptionFigures, SubscriptionInfo, SubscriptionLimits, Subscriptions,
-    TemplateInfo, TimedQuads, WeightedRow, read_bindings, read_standing, recorded, statements,
+    Arrivals, Binding, Bindings, BindingsFormat, BlankScope, ChangePieces, Hub, HubCosts,
+    HubStream, JournalEntry, JournalRead, LastReport, Live, LiveChange, Positions, Pushed,
+    QueryInfo, Recording, Replay, ReplaySpan, ReportKind, ReportRow, Reported, SourceInfo,
+    StandingQuery, StandingReport, StreamInfo, Subscriber, SubscriptionFigures, SubscriptionInfo,
+    SubscriptionLimits, Subscriptions, TemplateInfo, TimedQuads, WeightedRow, WindowInfo,
+    read_bindings, read_standing, recorded, statements,
 };
 pub use memory::{give_back as give_back_memory, survive_bus_errors};

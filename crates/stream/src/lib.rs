@@ -102,4 +102,4 @@ pub use stream::{Accepted, LateSeal, Seal};
 pub use streams::{Effect, StreamStatus, Streams};
 pub use time::{SealPoint, Time};
 pub use vector::PartId;
-pub use watermark::SourceId;
+pub use watermark::{SourceId, SourceStatus};

@@ -21,7 +21,7 @@ use crate::schedule::{QueryId, Schedule, StreamId};
 use crate::stream::{Accepted, LateSeal, Seal, Stream};
 use crate::time::{SealPoint, Time};
 use crate::vector::PartId;
-use crate::watermark::SourceId;
+use crate::watermark::{SourceId, SourceStatus};
 use rdf::VertexId;
 use rdf::transient::Renamed;
 
@@ -200,6 +200,12 @@ impl Streams {
             is_idle: stream.is_idle(),
             held_bytes: stream.bytes(),
         })
+    }
+
+    /// How the sources of a stream stand, by their numbers.
+    pub fn sources(&self, stream: StreamId) -> Result<Vec<SourceStatus>, StreamError> {
+        let stream = self.readiness.stream(stream)?;
+        Ok(stream.watermarks.sources().collect())
     }
 
     /// The vector: how far each stream is visible.

@@ -29,6 +29,17 @@ struct Voice {
     is_idle: bool,
 }
 
+/// How a source of a stream stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SourceStatus {
+    /// Who it is.
+    pub source: SourceId,
+    /// Its watermark.
+    pub promised: Time,
+    /// Whether nobody waits for it, because it was silent for too long.
+    pub is_idle: bool,
+}
+
 /// The sources of one stream.
 #[derive(Clone, Debug)]
 pub(crate) struct Watermarks {
@@ -83,6 +94,15 @@ impl Watermarks {
             .iter()
             .map(|(source, voice)| (*source, voice.promised));
         promised.collect()
+    }
+
+    /// How each source stands, by its number.
+    pub(crate) fn sources(&self) -> impl ExactSizeIterator<Item = SourceStatus> {
+        self.voices.iter().map(|(source, voice)| SourceStatus {
+            source: *source,
+            promised: voice.promised,
+            is_idle: voice.is_idle,
+        })
     }
 
     /// A source is there, before it speaks: from now on it is waited for.
@@ -197,6 +217,13 @@ mod tests {
         assert_eq!(marks.watermark(), Time(40));
         marks.tick(Time(10));
         assert_eq!(marks.watermark(), Time(200));
+        let stand = |source, promised, is_idle| SourceStatus {
+            source,
+            promised: Time(promised),
+            is_idle,
+        };
+        let sources: Vec<SourceStatus> = marks.sources().collect();
+        assert_eq!(sources, [stand(A, 200, false), stand(B, 40, true)]);
         marks.hear(B, Time(60), Time(11));
         marks.hear(A, Time(300), Time(12));
         assert_eq!(marks.watermark(), Time(200), "it is back, and late");

@@ -21,7 +21,7 @@ mod terms;
 pub(super) use templates::ReadTemplate;
 
 use super::costs::{HubCosts, timed};
-use super::info::HubStream;
+use super::info::{Arrivals, HubStream};
 use super::registered::Registered;
 use super::report::StandingReport;
 use super::windows::Windows;
@@ -51,6 +51,8 @@ pub struct Hub {
     taken: Vec<Seal>,
     /// The numbers of sources, by name.
     sources: BTreeMap<String, SourceId>,
+    /// What came, by stream.
+    arrivals: BTreeMap<StreamId, Arrivals>,
     /// What came late, by stream.
     late: BTreeMap<StreamId, Lateness>,
     /// What came late and revises, until it is stored.
@@ -131,6 +133,7 @@ impl Hub {
             made: 0,
             taken: Vec::new(),
             sources: BTreeMap::new(),
+            arrivals: BTreeMap::new(),
             late: BTreeMap::new(),
             late_quads: Vec::new(),
             revealing: None,

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | `hub` | whoever pushes, registers or drops; the ticker, some times a second; each with its lock | the same |
 //! | `journals` | whoever has the hub, under their own lock | consumers, with that lock |
+//! | `last` | whoever has the hub, under its own lock | whoever lists queries, with that lock |
 //! | `arrived` | told under the lock of `journals` | consumers that wait |
 //! | `told` | called after each report and each query that is gone, with the query's name | whoever cannot wait on a thread |
 //!
@@ -15,12 +16,13 @@
 //! is durable when a push returns. Checkpoints keep an image of it ([`Keeper`]).
 
 use super::hub::{Hub, ReadTemplate, Reported, no_query};
-use super::info::{HubStream, QueryInfo, StreamInfo};
+use super::info::{HubStream, LastReport, QueryInfo, StreamInfo};
 use super::instances::Bindings;
 use super::items::{Positions, TimedQuads};
 use super::journal::{Journal, JournalRead};
 use super::reading::read_standing;
 use super::recovery::{Recovered, Recovery};
+use super::report::StandingReport;
 use crate::change::{Image, Keeper};
 use crate::database::Database;
 use crate::error::{Kind, QueryError};
@@ -61,6 +63,8 @@ struct LiveInner {
     database: Database,
     hub: Mutex<Hub>,
     journals: Mutex<BTreeMap<String, Journal>>,
+    /// The last report of each query that had one since this was made.
+    last: Mutex<BTreeMap<String, LastReport>>,
     arrived: Condvar,
     told: Box<Told>,
 }
@@ -137,6 +141,7 @@ impl Live {
             hub: Mutex::new(hub),
             database,
             journals: Mutex::new(journals),
+            last: Mutex::new(BTreeMap::new()),
             arrived: Condvar::new(),
             told: Box::new(told),
         });
@@ -231,6 +236,7 @@ impl Live {
         let mut hub = self.hub();
         hub.unregister(name)?;
         self.inner.journals().remove(name);
+        self.inner.last().remove(name);
         drop(hub);
         // Whoever waits for its reports sees that there is no such query.
         self.inner.arrived.notify_all();
@@ -250,7 +256,22 @@ impl Live {
 
     /// The registered queries, by name.
     pub fn queries(&self) -> Vec<QueryInfo> {
-        self.hub().queries()
+        let mut infos = self.hub().queries();
+        let journals = self.inner.journals();
+        for info in &mut infos {
+            info.reports = journals.get(&info.name).map_or(0, Journal::last);
+        }
+        drop(journals);
+        let last = self.inner.last();
+        for info in &mut infos {
+            info.last = last.get(&info.name).copied();
+        }
+        infos
+    }
+
+    /// Counts items of a push that could not be read, and so are not among those that are fed.
+    pub fn count_rejected(&self, stream: &str, rejected: u64) -> Result<(), QueryError> {
+        self.hub().count_rejected(stream, rejected)
     }
 
     /// The plan of a query as it was made last; `None` before its first evaluation.
@@ -396,6 +417,26 @@ impl LiveInner {
         self.journals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn last(&self) -> MutexGuard<'_, BTreeMap<String, LastReport>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps what is said of the last report of a query.
+    fn note_last(&self, report: &StandingReport) {
+        let last = LastReport {
+            close_ms: report.close_ms,
+            rows: report.rows.len() as u64,
+            items: report.items,
+            exec: report.exec,
+            told_ms: now_ms(),
+        };
+        let mut all = self.last();
+        match all.get_mut(&report.query) {
+            Some(known) => *known = last,
+            None => drop(all.insert(report.query.clone(), last)),
+        }
+    }
+
     /// Does what has become possible, and keeps the reports.
     fn advance(&self, hub: &mut Hub) -> Result<(), QueryError> {
         let mut keep = |Reported { report, line }: Reported| {
@@ -409,6 +450,7 @@ impl LiveInner {
             if let Some(journal) = self.journals().get_mut(&report.query) {
                 journal.add(line, report.instance.clone());
             }
+            self.note_last(&report);
             self.arrived.notify_all();
             (self.told)(&report.query);
             Ok(ControlFlow::Continue(()))

@@ -40,6 +40,7 @@ impl Hub {
             self.streams.push(stream, source, items)
         });
         let accepted = pushed.map_err(refused)?;
+        self.count_arrivals(stream, items.len());
         if !accepted.late.is_empty() {
             self.take_late(stream, &accepted)?;
         }
@@ -67,6 +68,7 @@ impl Hub {
             items.add(accepted.settled, quads);
         }
         self.streams.push(side, SOURCE, &items).map_err(refused)?;
+        self.count_arrivals(side, items.len());
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 //! A query that writes a stream is a source of it. Streams and queries have no circles: a query whose output could reach
 //! one of its own windows is refused.
 
-use super::super::info::{HubStream, QueryInfo};
+use super::super::info::{HubStream, QueryInfo, WindowInfo, form_word, relation_word};
 use super::super::log::messages::Message;
 use super::super::many::Many;
 use super::super::planned::Planned;
@@ -103,6 +103,15 @@ impl Hub {
                 .into_iter()
                 .map(str::to_owned)
                 .collect(),
+            windows: query
+                .planned
+                .query
+                .windows
+                .iter()
+                .map(WindowInfo::of)
+                .collect(),
+            form: form_word(query.planned.query.query.form()),
+            relation: relation_word(query.planned.query.relation),
             output: match &query.planned.query.output {
                 Output::Stream(name) => Some(name.clone()),
                 Output::Table => None,
@@ -112,6 +121,9 @@ impl Hub {
             evaluations: query.evaluations,
             close_ms: query.close.map(|close| close.0),
             failure: query.failure.clone(),
+            // Whoever keeps the reports says so.
+            reports: 0,
+            last: None,
         };
         let mut infos: Vec<QueryInfo> = self.queries.values().map(info).collect();
         infos.sort_by(|one, other| one.name.cmp(&other.name));

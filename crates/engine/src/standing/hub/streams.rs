@@ -3,16 +3,19 @@
 //! A stream that stores something needs a database that can be changed. The predicates and the graph that its
 //! definition names get ids when it is made.
 
-use super::super::info::{HubStream, StreamInfo};
+use super::super::info::{HubStream, SOURCES_SHOWN, SourceInfo, StreamInfo};
 use super::super::items::too_large;
 use super::super::log::messages::Message;
 use super::super::registered::Registered;
-use super::{Hub, refused};
+use super::{Hub, OF_QUERIES, refused};
 use crate::error::{Kind, QueryError};
 use oxrdf::{NamedNode, TermRef};
 use rdf::VertexId;
 use rdf::transient::TermHolder;
-use stream::{Absorb, Definition, LateSeal, Seal, StreamError, StreamId, Time};
+use stream::{
+    Absorb, Definition, LateSeal, QueryId, Seal, SourceId, SourceStatus, StreamError, StreamId,
+    Time,
+};
 
 impl Hub {
     /// Makes a stream that begins at this moment.
@@ -130,6 +133,7 @@ impl Hub {
     fn forget_stream(&mut self, id: StreamId) -> Result<(), QueryError> {
         self.streams.drop_stream(id).map_err(refused)?;
         self.settings.remove(&id);
+        self.arrivals.remove(&id);
         self.positions.retain(|(stream, _), _| *stream != id);
         let is_other = |seal: &Seal| seal.stream != id;
         self.taken.retain(is_other);
@@ -157,6 +161,8 @@ impl Hub {
         let settings = settings.ok_or_else(|| refused(StreamError::NoStream(id)))?;
         let queries = self.queries.values();
         let readers = queries.filter(|query| query.reads.contains(&id));
+        let sources = self.streams.sources(id).map_err(refused)?;
+        let idle = sources.iter().filter(|source| source.is_idle).count();
         Ok(StreamInfo {
             settings: settings.clone(),
             watermark_ms: status.watermark.0,
@@ -165,8 +171,54 @@ impl Hub {
             held_bytes: status.held_bytes,
             late: self.late.get(&id).map_or(0, |late| late.items),
             term_bytes: self.terms.transient.bytes_of(TermHolder(id.0)),
+            arrivals: self.arrivals.get(&id).copied().unwrap_or_default(),
+            source_count: sources.len() as u64,
+            idle_source_count: idle as u64,
+            sources: self.slowest(sources),
             queries: readers.map(|query| query.name.clone()).collect(),
         })
+    }
+
+    /// The sources that a stream waits for, the slowest first, then those that are idle.
+    fn slowest(&self, mut sources: Vec<SourceStatus>) -> Vec<SourceInfo> {
+        sources.sort_by_key(|source| (source.is_idle, source.promised));
+        sources.truncate(SOURCES_SHOWN);
+        let info = |source: SourceStatus| SourceInfo {
+            name: self.source_name(source.source),
+            watermark_ms: source.promised.0,
+            is_idle: source.is_idle,
+        };
+        sources.into_iter().map(info).collect()
+    }
+
+    fn source_name(&self, source: SourceId) -> String {
+        let of_query = |number: u64| self.queries.get(&QueryId(number));
+        if let Some(query) = source.0.checked_sub(OF_QUERIES).and_then(of_query) {
+            return query.name.clone();
+        }
+        let known = self.sources.iter().find(|(_, number)| **number == source);
+        // The only source without a name is what gives late items to a side stream.
+        known.map_or_else(|| "late".to_owned(), |(name, _)| name.clone())
+    }
+
+    /// Counts items that came now.
+    pub(super) fn count_arrivals(&mut self, stream: StreamId, items: usize) {
+        if items > 0 {
+            let arrivals = self.arrivals.entry(stream).or_default();
+            arrivals.items += items as u64;
+            arrivals.last_ms = self.now_ms;
+        }
+    }
+
+    /// Counts what could not be read, and so never came here.
+    pub(in crate::standing) fn count_rejected(
+        &mut self,
+        name: &str,
+        rejected: u64,
+    ) -> Result<(), QueryError> {
+        let id = self.stream(name)?;
+        self.arrivals.entry(id).or_default().rejected += rejected;
+        Ok(())
     }
 
     pub(super) fn stream(&self, name: &str) -> Result<StreamId, QueryError> {
