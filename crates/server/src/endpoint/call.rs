@@ -6,6 +6,7 @@
 //! What takes the lock of the streams ([`with`]) goes through the gate of changes, and so holds as many engine threads as
 //! changes may.
 
+use crate::request::access::Granted;
 use crate::request::document;
 use crate::request::intake::{Bound, Intake};
 use crate::request::known;
@@ -47,6 +48,8 @@ pub(crate) struct Call {
     pub method: Method,
     pub headers: HeaderMap,
     pub parameters: Parameters,
+    /// Whether its sender may change what is here.
+    pub may_change: bool,
     body: Body,
 }
 
@@ -63,8 +66,8 @@ impl Call {
             share(server, &mut answer);
             return Err(answer);
         }
-        let parameters = match permitted(server, &request, address) {
-            Ok(parameters) => parameters,
+        let (parameters, granted) = match permitted(server, &request, address) {
+            Ok(permitted) => permitted,
             Err(problem) => {
                 let mut answer = refused_with_body(problem, request, request_id).await;
                 share(server, &mut answer);
@@ -77,6 +80,7 @@ impl Call {
             method: head.method,
             headers: head.headers,
             parameters,
+            may_change: granted.has(Right::Write),
             body,
         })
     }
@@ -156,7 +160,7 @@ fn permitted(
     server: &ServerState,
     request: &Request<Body>,
     address: &Address,
-) -> Result<Parameters, Problem> {
+) -> Result<(Parameters, Granted), Problem> {
     let method = request.method();
     if !address.methods.split(", ").any(|known| known == method) {
         let problem = Problem::method_not_allowed(method.as_str(), address.methods);
@@ -177,7 +181,7 @@ fn permitted(
     let mut parameters = Parameters::default();
     parameters.add(request.uri().query().unwrap_or_default().as_bytes())?;
     known::only(&parameters, address.parameters)?;
-    Ok(parameters)
+    Ok((parameters, granted))
 }
 
 /// The streams of a server; 403 where its database is only read.

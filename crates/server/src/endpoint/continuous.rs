@@ -20,7 +20,7 @@ use axum::body::Body;
 use axum::extract::State;
 use hyper::{Method, Request, Response};
 use serde_json::{Value, json};
-use somersault::{Live, QueryError, QueryInfo, TemplateInfo};
+use somersault::{LastReport, Live, QueryError, QueryInfo, TemplateInfo, WindowInfo};
 use std::sync::Arc;
 
 const ALL: Address = Address {
@@ -190,17 +190,44 @@ fn template(template: &TemplateInfo) -> Value {
     })
 }
 
+/// A window of a query, for a client.
+fn window(window: &WindowInfo) -> Value {
+    json!({
+        "name": window.name,
+        "stream": window.stream,
+        "kind": window.kind,
+        "range": window.range,
+        "step": window.step,
+    })
+}
+
+/// The last report of a query, for a client.
+fn last(last: &LastReport) -> Value {
+    json!({
+        "close": last.close_ms,
+        "rows": last.rows,
+        "items": last.items,
+        "exec_us": last.exec.as_micros() as u64,
+        "told": last.told_ms,
+    })
+}
+
 /// A query, for a client.
 fn described(query: &QueryInfo) -> Value {
     json!({
         "name": query.name,
         "text": query.text,
         "streams": query.streams,
+        "windows": query.windows.iter().map(window).collect::<Vec<Value>>(),
+        "form": query.form,
+        "relation": query.relation,
         "output": query.output,
         "template": query.template.as_ref().map(template),
         "paused": query.is_paused,
         "evaluations": query.evaluations,
         "close": query.close_ms,
         "failure": query.failure,
+        "reports": query.reports,
+        "last": query.last.as_ref().map(last),
     })
 }

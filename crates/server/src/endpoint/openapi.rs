@@ -497,11 +497,41 @@ fn schema(name: &str) -> Value {
 }
 
 fn schemas() -> Value {
-    let mut all = protocol_schemas();
-    if let (Some(all), Value::Object(streams)) = (all.as_object_mut(), stream_schemas()) {
-        all.extend(streams);
+    let mut all = Map::new();
+    for part in [protocol_schemas(), stream_schemas(), figure_schemas()] {
+        if let Value::Object(part) = part {
+            all.extend(part);
+        }
     }
-    all
+    Value::Object(all)
+}
+
+/// How streams and registered queries stand.
+fn figure_schemas() -> Value {
+    let object = |required: &[&str], properties: Value| {
+        let kind = "object";
+        json!({ "type": kind, "required": required, "properties": properties })
+    };
+    let (string, flag) = (json!({ "type": "string" }), json!({ "type": "boolean" }));
+    let count = json!({ "type": "integer", "minimum": 0 });
+    let nothing_or = |kind: &str| json!({ "type": [kind, "null"] });
+    json!({
+        "Streams": object(&["streams", "now", "is_writable", "may_change"], json!({
+            "streams": { "type": "array", "items": schema("Stream") },
+            "now": count, "is_writable": flag, "may_change": flag,
+        })),
+        "Source": object(&["name", "watermark", "is_idle"], json!({
+            "name": string, "watermark": count, "is_idle": flag,
+        })),
+        "Window": object(&["stream", "kind"], json!({
+            "name": nothing_or("string"), "stream": string,
+            "kind": { "enum": ["time", "count", "sliding", "now", "all", "past"] },
+            "range": nothing_or("integer"), "step": nothing_or("integer"),
+        })),
+        "LastReport": object(&["close", "rows", "items", "exec_us", "told"], json!({
+            "close": count, "rows": count, "items": count, "exec_us": count, "told": count,
+        })),
+    })
 }
 
 fn stream_schemas() -> Value {
@@ -540,6 +570,8 @@ fn stream_schemas() -> Value {
             "name": string, "grain": string, "lateness": string, "idle": string, "absorb": absorb,
             "into": nothing_or("string"), "arrival_time": flag, "budget_bytes": count, "held_bytes": count,
             "term_bytes": count, "watermark": count, "settled": count, "is_idle": flag, "late": count,
+            "items": count, "last_arrival": nothing_or("integer"), "rejected": count,
+            "sources": { "type": "array", "items": schema("Source") }, "source_count": count, "idle_source_count": count,
             "queries": strings,
         })),
         "Snapshot": object(&["snapshot", "quads", "vector"], &json!({
@@ -549,7 +581,6 @@ fn stream_schemas() -> Value {
             })) },
         })),
         "Snapshots": list_of("snapshots", "Snapshot"),
-        "Streams": list_of("streams", "Stream"),
         "Pushed": object(&["taken", "late", "rejected", "settled"], &json!({
             "taken": count, "late": count, "rejected": count, "settled": count, "sealed": count,
             "durable": nothing_or("integer"), "latest": nothing_or("integer"),
@@ -559,6 +590,9 @@ fn stream_schemas() -> Value {
         "ContinuousQuery": object(&["name", "streams", "paused", "evaluations"], &json!({
             "name": string, "text": nothing_or("string"), "streams": strings, "output": nothing_or("string"),
             "paused": flag, "evaluations": count, "close": nothing_or("integer"), "failure": nothing_or("string"),
+            "windows": { "type": "array", "items": schema("Window") }, "form": { "enum": ["SELECT", "ASK", "CONSTRUCT", "DESCRIBE"] },
+            "relation": { "enum": ["RSTREAM", "ISTREAM", "DSTREAM"] }, "reports": count,
+            "last": { "oneOf": [schema("LastReport"), { "type": "null" }] },
             "plan": nothing_or("string"), "last_report": count, "template": { "oneOf": [schema("Template"), { "type": "null" }] },
         })),
         "Template": object(&["parameters", "instances", "bytes"], &json!({

@@ -26,9 +26,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use somersault::terms::NamedNode;
 use somersault::units::{parse_duration, parse_size};
-use somersault::{HubStream, Live, QueryError, StreamInfo};
+use somersault::{HubStream, Live, QueryError, SourceInfo, StreamInfo};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const FOLDER: &str = "/api/v1/streams";
 const ALL: Address = Address {
@@ -60,7 +60,7 @@ pub(crate) async fn all(
     };
     let answer = match call.method {
         Method::POST => create(call).await,
-        _ => list(&server).await,
+        _ => list(&server, call.may_change).await,
     };
     answered(&server, &id, answer)
 }
@@ -102,14 +102,27 @@ pub(crate) async fn items(
     answered(&server, &id, answer)
 }
 
-async fn list(server: &ServerState) -> Result<Response<Body>, Problem> {
-    // Nobody could have made one.
-    if !server.engine()?.is_writable() {
-        return Ok(json_text(&json!({ "streams": [] })));
-    }
-    let streams = with(server, |live| Ok(live.streams())).await?;
+async fn list(server: &ServerState, may_change: bool) -> Result<Response<Body>, Problem> {
+    // Where a database is only read, nobody could have made one.
+    let is_writable = server.engine()?.is_writable();
+    let streams = if is_writable {
+        with(server, |live| Ok(live.streams())).await?
+    } else {
+        Vec::new()
+    };
     let streams: Vec<Value> = streams.iter().map(described).collect();
-    Ok(json_text(&json!({ "streams": streams })))
+    Ok(json_text(&json!({
+        "now": now_ms(),
+        "is_writable": is_writable,
+        "may_change": is_writable && may_change,
+        "streams": streams,
+    })))
+}
+
+/// What the clock says (milliseconds), for whoever compares moments of streams with it.
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_millis() as u64)
 }
 
 async fn show(server: &ServerState, name: String) -> Result<Response<Body>, Problem> {
@@ -213,6 +226,15 @@ impl Definition {
     }
 }
 
+/// A source of a stream, for a client.
+fn source(source: &SourceInfo) -> Value {
+    json!({
+        "name": source.name,
+        "watermark": source.watermark_ms,
+        "is_idle": source.is_idle,
+    })
+}
+
 /// A stream, for a client.
 fn described(stream: &StreamInfo) -> Value {
     let settings = &stream.settings;
@@ -236,7 +258,13 @@ fn described(stream: &StreamInfo) -> Value {
         "watermark": stream.watermark_ms,
         "settled": stream.covered_ms,
         "is_idle": stream.is_idle,
+        "items": stream.arrivals.items,
+        "last_arrival": (stream.arrivals.last_ms > 0).then_some(stream.arrivals.last_ms),
         "late": stream.late,
+        "rejected": stream.arrivals.rejected,
+        "sources": stream.sources.iter().map(source).collect::<Vec<Value>>(),
+        "source_count": stream.source_count,
+        "idle_source_count": stream.idle_source_count,
         "queries": stream.queries,
     })
 }

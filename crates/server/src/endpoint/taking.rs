@@ -72,6 +72,10 @@ pub(crate) async fn taken(
         if !is_part {
             read = read.or_refused()?;
         }
+        if read.rejected > 0 {
+            live.count_rejected(&stream, read.rejected)
+                .map_err(failed)?;
+        }
         let positions = delivery.position.map(|first| Positions {
             first,
             count: read.positions,

@@ -4,6 +4,7 @@
 //! | file | about |
 //! |---|---|
 //! | `main` | streams, items, queries, rights |
+//! | `figures` | what is said of streams and queries that stand |
 //! | `items` | times that data bring, positions, what is wrong with items and spans |
 //! | `reports` | consumers of reports |
 //! | `live` | live queries |
@@ -15,6 +16,7 @@
 #[allow(dead_code, reason = "shared with the unit tests, which use more of it")]
 #[path = "../../src/tests/client.rs"]
 mod client;
+mod figures;
 mod items;
 mod live;
 mod reports;
@@ -31,7 +33,7 @@ use std::fmt::Write as _;
 #[test]
 fn a_stream_is_made_seen_and_forgotten() {
     let served = Served::new();
-    assert_eq!(served.get("/api/v1/streams"), json!({ "streams": [] }));
+    assert_eq!(served.get("/api/v1/streams")["streams"], json!([]));
     let made = served.stream(
         LIKES,
         json!({
@@ -111,7 +113,7 @@ fn what_defines_no_stream_is_refused() {
     served
         .send("POST /api/v1/streams?nam=x", &[JSON], named)
         .problem(400);
-    assert_eq!(served.get("/api/v1/streams"), json!({ "streams": [] }));
+    assert_eq!(served.get("/api/v1/streams")["streams"], json!([]));
 }
 
 #[test]
@@ -441,7 +443,7 @@ fn a_server_that_only_reads_has_no_streams() {
     served
         .send("POST /api/v1/continuous", &[TEXT], QUESTION)
         .problem(403);
-    assert_eq!(served.get("/api/v1/streams"), json!({ "streams": [] }));
+    assert_eq!(served.get("/api/v1/streams")["streams"], json!([]));
     assert_eq!(served.get("/api/v1/continuous"), json!({ "queries": [] }));
     served
         .send("GET /api/v1/continuous/q/reports", &[EVENTS], "")
