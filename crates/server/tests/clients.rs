@@ -20,7 +20,7 @@ use tokio::sync::oneshot;
 const PEOPLE: usize = 2000;
 
 /// A ring of people with names, and a graph with one statement.
-fn database() -> Database {
+fn database(is_writable: bool) -> Database {
     let mut text = String::new();
     for person in 0..PEOPLE {
         let next = (person + 1) % PEOPLE;
@@ -34,7 +34,7 @@ fn database() -> Database {
     let source = Source::chunks("people", Syntax::NQuads, data);
     let request = load::Request::default();
     let options = Options {
-        memory_is_writable: true,
+        memory_is_writable: is_writable,
         ..Options::default()
     };
     let loaded = load::load_in_memory(vec![source], &request, &options, &Unwatched);
@@ -56,6 +56,10 @@ impl Served {
     }
 
     fn to(access: Access) -> Served {
+        Served::of(database(true), access)
+    }
+
+    fn of(database: Database, access: Access) -> Served {
         let bind = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let server = Server::bind(ServerOptions {
             bind,
@@ -65,7 +69,6 @@ impl Served {
         .unwrap();
         let address = server.address();
         let (end, ended) = oneshot::channel::<()>();
-        let database = database();
         let thread = std::thread::spawn(move || {
             server.serve(database, async { drop(ended.await) }).unwrap();
         });
@@ -176,22 +179,13 @@ fn comunica() {
     run("Comunica", &is_there, &mut command);
 }
 
-/// The page, in Chromium without a window. `SOMERSAULT_PICTURES` names a folder for pictures of it.
-#[test]
-fn page() {
-    let (open, secret) = (Served::new(), "a-secret_of.23~letters");
-    let guarded = Served::to(Access {
-        anonymous: None,
-        tokens: vec![Token {
-            right: Right::Read,
-            secret: secret.to_owned(),
-        }],
-    });
+/// Runs a script in Chromium without a window. `SOMERSAULT_PICTURES` names a folder for pictures.
+fn run_in_browser(name: &str, file: &str, arguments: &[&str]) {
     let folder = installed("node");
-    let script = folder.join("page_client.mjs");
+    let script = folder.join(file);
     let mut needs = folder.join("node_modules/puppeteer-core");
     if needs.exists() {
-        std::fs::copy(scripts().join("page_client.mjs"), &script).unwrap();
+        std::fs::copy(scripts().join(file), &script).unwrap();
         let places = ["chromium", "chromium-browser", "google-chrome"];
         let browser = places.map(|name| Path::new("/usr/bin").join(name));
         let named = std::env::var_os("CHROMIUM").map(PathBuf::from);
@@ -204,11 +198,32 @@ fn page() {
     let mut command = Command::new("node");
     command
         .arg(&script)
-        .arg(open.url(""))
-        .arg(guarded.url(""))
-        .arg(secret)
+        .args(arguments)
         .args(std::env::var_os("SOMERSAULT_PICTURES"));
-    run("the page in Chromium", &needs, &mut command);
+    run(name, &needs, &mut command);
+}
+
+#[test]
+fn page() {
+    let (open, secret) = (Served::new(), "a-secret_of.23~letters");
+    let guarded = Served::to(Access {
+        anonymous: None,
+        tokens: vec![Token {
+            right: Right::Read,
+            secret: secret.to_owned(),
+        }],
+    });
+    let arguments = [&*open.url(""), &guarded.url(""), secret];
+    run_in_browser("the page in Chromium", "page_client.mjs", &arguments);
+}
+
+#[test]
+fn live_page() {
+    let open = Served::new();
+    let read = Served::of(database(false), Access::default());
+    let arguments = [&*open.url(""), &read.url("")];
+    let name = "streams and live answers in Chromium";
+    run_in_browser(name, "live_client.mjs", &arguments);
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! The page at `/`, and queries whose answers are to be shown in it.
 //!
+//! The page is one document: frame, style and scripts lie apart in `page/` and are put together when it is asked for
+//! first. So it needs nothing from elsewhere, and no tool of JavaScript's to be built.
+//!
 //! `GET /sparql?query=...&format=html` is a link for people: it leads to the page with the query in it, which runs it
 //! and shows what comes as every other answer. The query stands behind the `#` of the address, so it is sent once,
 //! and as a query: no link changes anything.
@@ -16,12 +19,46 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use somersault::AnswerFormat;
 use std::sync::LazyLock;
 
-/// The page, with the formats that it offers.
+/// What the page says and shows.
+const FRAME: &str = include_str!("page/page.html");
+/// How it looks.
+const STYLE: &str = include_str!("page/style.css");
+/// What it does: one script, in this order.
+const SCRIPTS: [&str; 10] = [
+    include_str!("page/common.js"),
+    include_str!("page/follow.js"),
+    include_str!("page/query.js"),
+    include_str!("page/follow_query.js"),
+    include_str!("page/examples.js"),
+    include_str!("page/live.js"),
+    include_str!("page/stream.js"),
+    include_str!("page/standing.js"),
+    include_str!("page/reports.js"),
+    include_str!("page/start.js"),
+];
+
+/// The page in one piece, with the formats that it offers.
 static PAGE: LazyLock<String> = LazyLock::new(|| {
-    let (before, behind) = include_str!("page.html")
-        .split_once("/* the formats of answers */")
-        .expect("the page has a place for them");
-    let mut page = before.to_owned();
+    let script = put(
+        "/* the formats of answers */",
+        &SCRIPTS.join("\n"),
+        &formats(),
+    );
+    let page = put("/* the style */\n", FRAME, STYLE);
+    put("/* the scripts */\n", &page, &script)
+});
+
+/// A text with a piece in its place.
+fn put(place: &str, text: &str, piece: &str) -> String {
+    let (before, behind) = text
+        .split_once(place)
+        .expect("the page has a place for each of its pieces");
+    [before, piece, behind].concat()
+}
+
+/// The formats as rows of an array: kind, label, ending of files, media type.
+fn formats() -> String {
+    let mut rows = String::new();
     for format in AnswerFormat::ALL {
         let kind = match format {
             AnswerFormat::Rows(_) => "rows",
@@ -30,11 +67,12 @@ static PAGE: LazyLock<String> = LazyLock::new(|| {
         let types = format.accepted_types();
         let label = format.about().rsplit(' ').next();
         let row = serde_json::json!([kind, label, format.file_ending(), types.first()]);
-        page.extend(["\n  ", &row.to_string(), ","]);
+        rows.extend(["\n  ", &row.to_string(), ","]);
     }
-    page.push('\n');
-    page + behind
-});
+    rows.push('\n');
+    rows
+}
+
 /// The page has everything in itself and talks to this server only.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
     script-src 'unsafe-inline'; img-src data:; connect-src 'self'; base-uri 'none'; \
