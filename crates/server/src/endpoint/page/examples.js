@@ -13,7 +13,7 @@ function examplesFor(stream) {
   }
   if (stream === ROOMS) {
     own.push(["room-temperatures", "How warm it is in each room",
-      `SELECT ?room (AVG(?degrees) AS ?average) (COUNT(*) AS ?readings)\n${window}\nWHERE { WINDOW <urn:w> { ?room <urn:temperature> ?degrees } }\nGROUP BY ?room\nORDER BY ?room`]);
+      `SELECT ?room (ROUND(AVG(?degrees) * 10) / 10 AS ?average) (MIN(?degrees) AS ?least) (MAX(?degrees) AS ?most)\n${window}\nWHERE { WINDOW <urn:w> { ?room <urn:temperature> ?degrees } }\nGROUP BY ?room\nORDER BY ?room`]);
   }
   return [...own,
     ["how-often", "How often each predicate came in the last 10 seconds",
@@ -22,14 +22,15 @@ function examplesFor(stream) {
       `REGISTER ISTREAM <urn:what-comes> AS\nSELECT ?subject ?predicate ?object\nFROM NAMED WINDOW <urn:w> ON <${stream}> [RANGE PT1S STEP PT1S]\nWHERE { WINDOW <urn:w> { ?subject ?predicate ?object } }`],
     ["is-it-flowing", "Whether anything came within the last second",
       `ASK\nFROM NAMED WINDOW <urn:w> ON <${stream}> [RANGE PT1S STEP PT1S]\nWHERE { WINDOW <urn:w> { ?subject ?predicate ?object } }`],
-    ["who-met-what", "A graph of what came: CONSTRUCT",
-      `CONSTRUCT { ?object <urn:metBy> ?subject }\nFROM NAMED WINDOW <urn:w> ON <${stream}> [RANGE PT5S STEP PT1S]\nWHERE { WINDOW <urn:w> { ?subject ?predicate ?object } }`],
+    ["seen-lately", "A graph of what came in the last 5 seconds: CONSTRUCT",
+      `CONSTRUCT { ?subject <urn:lately> ?object }\nFROM NAMED WINDOW <urn:w> ON <${stream}> [RANGE PT5S STEP PT1S]\nWHERE { WINDOW <urn:w> { ?subject ?predicate ?object } }`],
   ];
 }
 
 // The stream that this page feeds: some rooms, each with its temperature, which wanders.
 const feeder = {
   timer: 0,
+  rooms: ["attic", "hall", "kitchen", "library"],
   degrees: [19.5, 21, 22.5, 20],
   pushed: 0,
   failed: "",
@@ -46,7 +47,7 @@ const feeder = {
   async push() {
     const lines = this.degrees.map((degrees, room) => {
       this.degrees[room] = Math.min(28, Math.max(15, degrees + (Math.random() - 0.5)));
-      return `<urn:room:${room + 1}> <urn:temperature> ${JSON.stringify(this.degrees[room].toFixed(1))}^^<http://www.w3.org/2001/XMLSchema#decimal> .`;
+      return `<urn:room:${this.rooms[room]}> <urn:temperature> ${JSON.stringify(this.degrees[room].toFixed(1))}^^<http://www.w3.org/2001/XMLSchema#decimal> .`;
     });
     try {
       await call("POST", itemsOf(ROOMS, { source: "page" }), { body: `${lines.join("\n")}\n`, type: "application/n-triples", patience: 5000 });

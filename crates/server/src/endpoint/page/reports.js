@@ -225,6 +225,13 @@ function reportTable(query) {
     top.firstElementChild.firstElementChild.replaceChildren(element("span", "Change", "unseen"));
     table.replaceChildren(top, body);
   }
+  // The title of numbers stands where they do.
+  function headNumbers(terms) {
+    terms.forEach((term, column) => {
+      const title = table.tHead.rows[0].cells[column + 1], isNumber = Boolean(term && isNumeric(term));
+      if (title.classList.contains("number") !== isNumber) mark(title, "number", isNumber);
+    });
+  }
   // Notes what is new in a report that was not drawn yet.
   function note(report, now) {
     if (last === report.number) return;
@@ -291,6 +298,7 @@ function reportTable(query) {
         const came = row.isNew || (!isPaused && isFresh(row.key, now)), drawn = lineOf(row, came ? "came" : "");
         drawRow(drawn, came ? "+" : "", report.names, row, query);
         if (isGraph(query)) continue;
+        if (row === report.rows[0]) headNumbers(report.names.map((name) => row.binding[name]));
         report.names.forEach((name, column) => {
           const isMarked = differs(row, name) || (!isPaused && isFresh(`${row.key} ${name}`, now));
           markNumber(drawn.children[column + 1], isMarked && !came, row.was && row.was[name]);

@@ -116,10 +116,10 @@ function textarea(text, rows) {
   return made;
 }
 
-// A few items by hand. Each statement is one item.
+// Items by hand: what is pushed together is one item.
 function pushForm(name, current) {
   const sample = name === CAMPUS ? "<urn:me> <urn:enters> <http://www.Department0.University0.edu/GraduateCourse0> ."
-    : name === ROOMS ? "<urn:room:1> <urn:temperature> 27.5 ." : "<urn:me> <urn:says> \"hello\" .";
+    : name === ROOMS ? "<urn:room:attic> <urn:temperature> 27.5 ." : "<urn:me> <urn:says> \"hello\" .";
   const text = textarea(sample.replace(/(\d+\.\d) \.$/, '"$1"^^<http://www.w3.org/2001/XMLSchema#decimal> .'), 3);
   const source = input("", "page"), at = input("", "now"), said = element("p", "", "hint"), told = problemBox();
   said.setAttribute("role", "status");
@@ -127,7 +127,7 @@ function pushForm(name, current) {
     labelled("Source", source), labelled("Time", at, "milliseconds since 1970")));
   at.inputMode = "numeric";
   const send = button("Push", acting(told, pushed), "main");
-  const form = holding("form", "push", element("h3", "Push by hand"), labelledBlock("Statements, one a line (N-Quads)", text), holding("div", "row", send, details), said, told);
+  const form = holding("form", "push", element("h3", "Push by hand"), labelledBlock("An item: statements, one a line (N-Quads)", text), holding("div", "row", send, details), said, told);
   form.addEventListener("submit", (event) => { event.preventDefault(); send.click(); });
   onRun(text, () => send.click());
 
