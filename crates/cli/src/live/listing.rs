@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::io::{self, Write};
 
 /// Members that are moments (milliseconds).
-const MOMENTS: [&str; 3] = ["watermark", "settled", "close"];
+const MOMENTS: [&str; 4] = ["watermark", "settled", "close", "last_arrival"];
 /// Members that are texts of several lines, and stand below the others.
 const TEXTS: [&str; 2] = ["text", "plan"];
 
@@ -99,7 +99,19 @@ fn word(name: &str, value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Array(values) => {
             let words: Vec<String> = values.iter().map(|value| word("", value)).collect();
-            words.join(" ")
+            let between = if values.iter().any(Value::is_object) {
+                "; "
+            } else {
+                " "
+            };
+            words.join(between)
+        }
+        Value::Object(members) => {
+            let named = members.iter().filter(|(_, value)| !value.is_null());
+            let words: Vec<String> = named
+                .map(|(name, value)| format!("{name} {}", word(name, value)))
+                .collect();
+            words.join(", ")
         }
         Value::Number(number) if MOMENTS.contains(&name) => {
             number.as_u64().map_or_else(|| number.to_string(), moment)
@@ -146,6 +158,18 @@ mod tests {
         for state in ["running", "paused", "failing"] {
             assert!(table.contains(state), "{table}");
         }
+    }
+
+    #[test]
+    fn members_of_members_are_words_too() {
+        let sources = json!([
+            { "name": "a", "watermark": 2000, "is_idle": false },
+            { "name": "b", "watermark": null },
+        ]);
+        let stream = json!({ "sources": sources, "queries": ["q", "r"] });
+        let shown = printed(|output| print_one(&stream, Some(100), output));
+        let expected = "is_idle false, name a, watermark 2000 ms; name b";
+        assert!(shown.contains(expected) && shown.contains("q r"), "{shown}");
     }
 
     #[test]
