@@ -167,6 +167,14 @@ async function tokens() {
   assert(!(await isShown(at, "#problem")));
   const other = await page(guarded);
   assert.strictEqual(await other.$eval("#token", (field) => field.value), "");
+  // Streams are asked for with it, too, and what it does not allow is not offered.
+  await other.evaluate(() => { location.hash = "#live"; });
+  await other.waitForFunction(() => /need a token/.test(document.getElementById("pulse").textContent));
+  assert.strictEqual(await other.evaluate(() => document.activeElement.id), "token");
+  await other.type("#token", secret);
+  await other.keyboard.press("Tab");
+  await other.waitForFunction(() => /needs a token with the right to write/.test(document.getElementById("detail").textContent));
+  assert(!(await isShown(other, "#pulse")) && !(await isShown(other, "#new-stream")));
 }
 
 try {

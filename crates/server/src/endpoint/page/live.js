@@ -8,7 +8,7 @@
 const LOOK = 1000, LOOK_LAST = 5000, SAMPLES = 60, LISTED = 200;
 const detail = byId("detail"), pulse = byId("pulse");
 const live = {
-  isShown: false, timer: 0, failures: 0, streams: [], queries: [], now: 0, is_writable: false, may_change: false,
+  isShown: false, isAway: false, timer: 0, failures: 0, streams: [], queries: [], now: 0, is_writable: false, may_change: false,
   hasLooked: false, texts: new Map(), rates: new Map(), cards: { stream: new Map(), query: new Map() }, panel: null, chosen: "",
 };
 
@@ -37,18 +37,26 @@ async function looking() {
   let wait = LOOK;
   try {
     await look();
-    if (live.failures > 0) {
+    if (live.isAway) {
       pulsing("", `The server is back, since ${moment(Date.now())}.`);
       showContents();
     } else if (!pulse.dataset.back) pulsing("", "");
     live.failures = 0;
+    live.isAway = false;
   } catch (error) {
     live.failures += 1;
     wait = Math.min(LOOK * live.failures, LOOK_LAST);
-    if (error instanceof Refusal && error.body.status === 401) { pulsing("lost", "These need a token with the right to read."); askForToken(); wait = LOOK_LAST; }
-    else if (error instanceof Refusal) pulsing("lost", error.body.detail || error.message);
+    if (error instanceof Refusal && error.body.status === 401) {
+      pulsing("lost", "These need a token with the right to read.");
+      // Once: whoever writes elsewhere meanwhile is not to be led away.
+      if (live.failures === 1) askForToken();
+      wait = LOOK_LAST;
+    } else if (error instanceof Refusal) pulsing("lost", error.body.detail || error.message);
     else if (error instanceof Failure && error.title !== "No answer came") pulsing("lost", error.message);
-    else pulsing("lost", "The server does not answer. What is shown is the last that was heard; trying again…");
+    else {
+      live.isAway = true;
+      pulsing("lost", "The server does not answer. What is shown is the last that was heard; trying again…");
+    }
   }
   clearTimeout(live.timer);
   if (live.isShown) live.timer = setTimeout(looking, wait);
@@ -293,4 +301,9 @@ for (const id of ["streams", "queries"]) {
   });
 }
 document.addEventListener("visibilitychange", () => { if (!document.hidden) looking(); });
-token.addEventListener("change", looking);
+// Somebody else may see and do other things.
+token.addEventListener("change", () => {
+  if (live.panel) live.panel.end();
+  live.panel = null;
+  looking();
+});

@@ -108,7 +108,7 @@ function reportsView(query) {
   const shown = () => (isPaused && kept.find((report) => report.number === chosen)) || kept[kept.length - 1];
 
   function take(event) {
-    if (event.type === "gone") { say(connection, "The query is not registered any more."); return false; }
+    if (event.type === "gone") { view.isOver = true; say(connection, "The query is not registered any more."); return false; }
     if (event.type === "missed") { more += JSON.parse(event.data).missed; return true; }
     const before = kept[kept.length - 1];
     // Numbers begin anew where the server does and keeps nothing.
@@ -166,7 +166,8 @@ function reportsView(query) {
     event: take,
   }, control.signal).catch((error) => say(connection, `This page failed: ${error.message}`));
   draw();
-  return { element: box, end() { control.abort(); clearTimeout(timer); } };
+  const view = { element: box, end() { control.abort(); clearTimeout(timer); }, isOver: false };
+  return view;
 }
 
 // Since when the answer of an ASK is what it is, as far as that is known here.

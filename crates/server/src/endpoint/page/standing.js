@@ -38,7 +38,8 @@ function queryPanel(name, current) {
 
   function draw() {
     const query = current();
-    panel.isOver = query === undefined;
+    // One that was dropped and registered again is another one.
+    panel.isOver = query === undefined || reports.isOver;
     if (panel.isOver) return;
     const last = query.last, close = last ? last.close : query.close;
     state(queryState(query));
