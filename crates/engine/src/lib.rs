@@ -63,8 +63,8 @@ pub use run::{Finished, Folded};
 pub use standing::{
     Arrivals, Binding, Bindings, BindingsFormat, BlankScope, ChangePieces, Hub, HubCosts,
     HubStream, JournalEntry, JournalRead, LastReport, Live, LiveChange, Positions, Pushed,
-    QueryInfo, Recording, Replay, ReplaySpan, ReportKind, ReportRow, Reported, SourceInfo,
-    StandingReport, StreamInfo, Subscriber, SubscriptionFigures, SubscriptionInfo,
-    SubscriptionLimits, Subscriptions, TemplateInfo, TimedQuads, WeightedRow, WindowInfo,
-    read_bindings, read_standing, recorded, statements,
+    QueryInfo, Recording, Replay, ReplaySpan, ReportDocument, ReportKind, ReportRow, ReportRows,
+    Reported, SourceInfo, StandingReport, StreamInfo, Subscriber, SubscriptionFigures,
+    SubscriptionInfo, SubscriptionLimits, Subscriptions, TemplateInfo, TimedQuads, WeightedRow,
+    WindowInfo, read_bindings, read_standing, recorded, statements,
 };

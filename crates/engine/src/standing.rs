@@ -56,6 +56,7 @@ pub use live::{Live, Pushed};
 pub use reading::read_standing;
 pub use recorded::{recorded, statements};
 pub use replay::{Recording, Replay, ReplaySpan};
+pub use report::document::{ReportDocument, ReportRows};
 pub use report::{ReportKind, ReportRow, StandingReport};
 pub use subscribe::{
     ChangePieces, LiveChange, Subscriber, SubscriptionFigures, SubscriptionInfo,

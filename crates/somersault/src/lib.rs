@@ -34,9 +34,9 @@ pub use engine::{
 pub use engine::{
     Arrivals, Binding, Bindings, BindingsFormat, BlankScope, ChangePieces, Hub, HubCosts,
     HubStream, JournalEntry, JournalRead, LastReport, Live, LiveChange, Positions, Pushed,
-    QueryInfo, Recording, Replay, ReplaySpan, ReportKind, ReportRow, Reported, SourceInfo,
-    StandingQuery, StandingReport, StreamInfo, Subscriber, SubscriptionFigures, SubscriptionInfo,
-    SubscriptionLimits, Subscriptions, TemplateInfo, TimedQuads, WeightedRow, WindowInfo,
-    read_bindings, read_standing, recorded, statements,
+    QueryInfo, Recording, Replay, ReplaySpan, ReportDocument, ReportKind, ReportRow, ReportRows,
+    Reported, SourceInfo, StandingQuery, StandingReport, StreamInfo, Subscriber,
+    SubscriptionFigures, SubscriptionInfo, SubscriptionLimits, Subscriptions, TemplateInfo,
+    TimedQuads, WeightedRow, WindowInfo, read_bindings, read_standing, recorded, statements,
 };
 pub use memory::{give_back as give_back_memory, survive_bus_errors};

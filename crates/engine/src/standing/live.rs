@@ -43,7 +43,7 @@ const AHEAD_MAX_MS: u64 = 24 * 60 * 60 * 1000;
 const TICK: Duration = Duration::from_millis(20);
 
 /// What became of a push.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pushed {
     /// Items that were taken (count).
     pub taken: usize,
@@ -252,6 +252,11 @@ impl Live {
     /// Goes on evaluating a query, from the next close on.
     pub fn resume(&self, name: &str) -> Result<(), QueryError> {
         self.hub().resume(name)
+    }
+
+    /// Whether a query is a `CONSTRUCT`: the rows of its reports are triples.
+    pub fn gives_graphs(&self, name: &str) -> Result<bool, QueryError> {
+        self.hub().gives_graphs(name)
     }
 
     /// The registered queries, by name.

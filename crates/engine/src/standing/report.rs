@@ -1,5 +1,7 @@
 //! What a standing query reports: its rows at one close.
 
+pub(super) mod document;
+
 use crate::error::QueryError;
 use crate::output::{ResultFormat, ResultWriter, Rows, Sink};
 use oxrdf::{Term, TermRef};
@@ -142,28 +144,26 @@ impl StandingReport {
             writer.boolean(!rows.is_empty())?;
         } else {
             writer.head(&self.variables)?;
-            writer.rows(&self.batch(rows))?;
+            writer.rows(&batch(self.variables.len(), rows.iter()))?;
             writer.finish()?;
         }
         let bytes = writer.into_output().unwrap_or_default();
         String::from_utf8(bytes).map_err(io::Error::other)
     }
+}
 
-    fn batch(&self, told: &[ReportRow]) -> Rows {
-        let mut rows = Rows {
-            len: told.len(),
-            ..Rows::default()
-        };
-        rows.columns
-            .resize_with(self.variables.len(), TermBuffer::for_output);
-        for row in told {
-            for (column, term) in rows.columns.iter_mut().zip(&row.0) {
-                match term {
-                    Some(term) => column.push(term.as_ref()),
-                    None => column.push_unbound(),
-                }
+/// Rows as columns.
+pub(super) fn batch<'r>(columns: usize, told: impl Iterator<Item = &'r ReportRow>) -> Rows {
+    let mut rows = Rows::default();
+    rows.columns.resize_with(columns, TermBuffer::for_output);
+    for row in told {
+        rows.len += 1;
+        for (column, term) in rows.columns.iter_mut().zip(&row.0) {
+            match term {
+                Some(term) => column.push(term.as_ref()),
+                None => column.push_unbound(),
             }
         }
-        rows
     }
+    rows
 }

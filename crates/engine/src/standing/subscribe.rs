@@ -48,6 +48,7 @@ mod subscription;
 pub use change::{ChangePieces, LiveChange, WeightedRow};
 pub use subscription::SubscriptionInfo;
 
+use super::report::ReportKind;
 use crate::change::writer::news::{News, Watching};
 use crate::database::Database;
 use crate::error::{Kind, QueryError, Unit};
@@ -218,6 +219,11 @@ impl Subscriber {
 }
 
 impl Subscriber {
+    /// What the rows of its answers are.
+    pub fn kind(&self) -> ReportKind {
+        self.subscription.kind()
+    }
+
     /// Whether what it reads is as new as what was published when it came.
     pub fn is_current(&self) -> bool {
         self.subscription.is_current(self.id)

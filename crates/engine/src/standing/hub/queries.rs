@@ -91,6 +91,12 @@ impl Hub {
         Ok(())
     }
 
+    /// Whether a query is a `CONSTRUCT`: the rows of its reports are triples.
+    pub(in crate::standing) fn gives_graphs(&self, name: &str) -> Result<bool, QueryError> {
+        let query = &self.queries[&self.query(name)?].planned.query;
+        Ok(matches!(query.query.form(), Form::Construct(_)))
+    }
+
     /// The registered queries, by name.
     pub fn queries(&self) -> Vec<QueryInfo> {
         let info = |query: &Registered| QueryInfo {

@@ -16,9 +16,10 @@
 //! The text is made in pieces of some [`BATCH`] rows, so that a long answer is nowhere in one piece.
 
 use super::bag::Row;
-use crate::output::{ResultFormat, ResultWriter, Rows, Sink};
-use crate::standing::report::ReportKind;
-use rdf::TermBuffer;
+use crate::error::QueryError;
+use crate::output::{AnswerFormat, ResultFormat, ResultWriter, Sink};
+use crate::standing::report::document::{begin, in_batches, written as document};
+use crate::standing::report::{ReportKind, batch};
 use std::fmt::Write;
 use std::io;
 use std::sync::Arc;
@@ -76,6 +77,35 @@ impl LiveChange {
         self.pieces("").collect()
     }
 
+    /// The rows that came as a document in this format, a row that is there three times written three times; the new answer
+    /// of an `ASK`. An error where the format is of the other kind of answers, or cannot carry a term.
+    pub fn added_in(&self, format: AnswerFormat) -> Result<String, QueryError> {
+        self.rows_in(&self.added, format)
+    }
+
+    /// The rows that went; `None` where there could be none: in an answer, and of an `ASK`.
+    pub fn removed_in(&self, format: AnswerFormat) -> Option<Result<String, QueryError>> {
+        let could_be = self.since.is_some() && self.kind != ReportKind::Boolean;
+        could_be.then(|| self.rows_in(&self.removed, format))
+    }
+
+    fn rows_in(&self, rows: &[WeightedRow], format: AnswerFormat) -> Result<String, QueryError> {
+        document(format, &mut |sink| {
+            if let Some(value) = self.boolean() {
+                return sink.boolean(value);
+            }
+            begin(sink, self.kind == ReportKind::Graph, &self.variables)?;
+            let each = rows.iter().flat_map(|weighted| {
+                let count = usize::try_from(weighted.count).unwrap_or(usize::MAX);
+                std::iter::repeat_n(&*weighted.row, count)
+            });
+            for batch in in_batches(self.variables.len(), each) {
+                sink.rows(&batch)?;
+            }
+            sink.finish()
+        })
+    }
+
     fn head(&self, members: &str) -> io::Result<String> {
         let mut text = format!("{{{members}\"type\":");
         match self.since {
@@ -113,21 +143,7 @@ const RESULTS: &str = ",\"results\":{\"bindings\":[";
 
 /// Rows as JSON results.
 fn written(variables: &[String], rows: &[&WeightedRow]) -> io::Result<String> {
-    let mut batch = Rows {
-        len: rows.len(),
-        ..Rows::default()
-    };
-    batch
-        .columns
-        .resize_with(variables.len(), TermBuffer::for_output);
-    for row in rows {
-        for (column, term) in batch.columns.iter_mut().zip(&row.row.0) {
-            match term {
-                Some(term) => column.push(term.as_ref()),
-                None => column.push_unbound(),
-            }
-        }
-    }
+    let batch = batch(variables.len(), rows.iter().map(|row| &*row.row));
     let mut writer = ResultWriter::new(ResultFormat::Json, Vec::new());
     writer.head(variables)?;
     writer.rows(&batch)?;
@@ -168,7 +184,7 @@ impl Iterator for ChangePieces<'_> {
                 Some(change.head(&self.members))
             }
             Next::Added(row, copy) => {
-                let (text, next) = batch(change, &change.added, row, copy);
+                let (text, next) = rows_from(change, &change.added, row, copy);
                 self.next = match (next, change.since) {
                     (Some((row, copy)), _) => Next::Added(row, copy),
                     (None, Some(_)) => Next::Removed(0, 0),
@@ -182,7 +198,7 @@ impl Iterator for ChangePieces<'_> {
                 Some(text.map(|text| text + end))
             }
             Next::Removed(row, copy) => {
-                let (text, next) = batch(change, &change.removed, row, copy);
+                let (text, next) = rows_from(change, &change.removed, row, copy);
                 self.next = next.map_or(Next::End, |(row, copy)| Next::Removed(row, copy));
                 let end = if next.is_some() { "" } else { "]}}" };
                 Some(text.map(|text| text + end))
@@ -192,7 +208,7 @@ impl Iterator for ChangePieces<'_> {
 }
 
 /// The text of some rows from a copy of one on, and where it goes on.
-fn batch(
+fn rows_from(
     change: &LiveChange,
     rows: &[WeightedRow],
     mut row: usize,
@@ -301,6 +317,22 @@ mod tests {
                     .all(|piece| piece.unwrap().len() < 64 << 10)
             );
         }
+    }
+
+    #[test]
+    fn a_change_has_a_document_for_what_came_and_one_for_what_went() {
+        let csv = AnswerFormat::Rows(ResultFormat::Csv);
+        let lines = |text: String| text.matches("\r\n").count();
+        let answer = change(None, vec![row(1, 2), row(2, 1)], Vec::new());
+        assert_eq!(lines(answer.added_in(csv).unwrap()), 4);
+        assert!(answer.removed_in(csv).is_none());
+        let many = BATCH as u64 * 2 + 1;
+        let change = change(Some(5), vec![row(1, many)], vec![row(2, 1)]);
+        assert_eq!(lines(change.added_in(csv).unwrap()) as u64, many + 1);
+        let removed = change.removed_in(csv).unwrap().unwrap();
+        assert!(removed.starts_with("a,b,c\r\n") && removed.contains("break 2"));
+        let turtle = AnswerFormat::Graph(crate::output::GraphFormat::Turtle);
+        assert!(change.added_in(turtle).is_err());
     }
 
     #[test]

@@ -114,6 +114,11 @@ pub struct SubscriptionInfo {
 }
 
 impl Subscription {
+    /// What the rows of its answer are.
+    pub(super) fn kind(&self) -> ReportKind {
+        self.kind
+    }
+
     /// One that is being evaluated for the first time by whoever makes it, with the bag that comes back.
     pub(super) fn new(shared: &Shared, question: Question, bytes_max: u64) -> (Subscription, Bag) {
         let budget = Arc::new(Budget::new(&shared.pool, u64::MAX));
