@@ -3,13 +3,15 @@
 //! Each connection is a task of its own: HTTP/1.1 with keep-alive, a bound on the time a head may
 //! take (which is the bound on idleness too), on the bytes it may have, and on how long a client
 //! may take nothing of an answer. How many there may be, and which goes where there are too many, is
-//! [`crate::sockets`]' business. HTTP/2 is left to a proxy in front: without TLS no browser speaks it.
+//! [`crate::sockets`]' business. One that switches to WebSocket goes on in the same task
+//! ([`crate::endpoint::socket::handshake`]). HTTP/2 is left to a proxy in front: without TLS no browser speaks it.
 //!
 //! At the end: readiness falls, and for the delay of the options connections are still taken, so that
 //! whoever balances load can see it; then no new connections, idle ones are closed, running requests get
 //! their grace, and what still runs then is cancelled and gets a moment to say so.
 
 use crate::endpoint::routes;
+use crate::endpoint::socket::handshake::Afterwards;
 use crate::half_close::{Exchange, HELD_MAX, Moment};
 use crate::options::ServerOptions;
 use crate::request::access::{Client, Peer};
@@ -21,22 +23,21 @@ use axum::body::Body;
 use hyper::body::{Body as _, Bytes, Frame, Incoming, SizeHint};
 use hyper::header::{CONNECTION, CONTENT_LENGTH, HeaderValue};
 use hyper::server::conn::http1;
-use hyper::service::service_fn;
+use hyper::service::{HttpService, service_fn};
 use hyper::{Request, Response, Version};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
 #[cfg(target_os = "linux")]
 use socket2::SockRef;
 use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 use tower::Service;
 
@@ -66,7 +67,7 @@ pub(crate) async fn serve<T>(
     shutdown: impl Future<Output = T>,
 ) -> io::Result<T> {
     let listener = TcpListener::from_std(listener)?;
-    let graceful = GracefulShutdown::new();
+    let graceful = Graceful::new();
     let delayed = async {
         let ended = shutdown.await;
         server.begin_to_end();
@@ -79,7 +80,7 @@ pub(crate) async fn serve<T>(
     };
     drop(listener);
     let grace = server.options().grace;
-    let all_done = graceful.shutdown();
+    let all_done = graceful.end();
     tokio::pin!(all_done);
     if timeout(grace, &mut all_done).await.is_err() {
         tracing::warn!("queries still run after {grace:?}: they are cancelled");
@@ -97,7 +98,7 @@ enum Never {}
 async fn accept_all(
     listener: &TcpListener,
     server: &Arc<ServerState>,
-    graceful: &GracefulShutdown,
+    graceful: &Graceful,
 ) -> Never {
     let sockets = Sockets::new(bounds(&server.options()));
     let router = routes::router(server);
@@ -151,6 +152,47 @@ fn bounds(options: &ServerOptions) -> SocketBounds {
     }
 }
 
+/// An end in which connections have a part: `hyper_util`'s is not for those of HTTP/1 that may switch.
+struct Graceful(watch::Sender<bool>);
+
+/// The part of a connection, which the end waits for.
+struct GracefulPart(watch::Receiver<bool>);
+
+impl Graceful {
+    fn new() -> Graceful {
+        Graceful(watch::Sender::new(false))
+    }
+
+    fn part(&self) -> GracefulPart {
+        GracefulPart(self.0.subscribe())
+    }
+
+    /// Tells all connections, and waits until the last of them has given its part back.
+    async fn end(self) {
+        self.0.send_replace(true);
+        self.0.closed().await;
+    }
+}
+
+impl GracefulPart {
+    /// Serves a connection until it is over, or switched. At the end it is closed as soon as it is idle.
+    async fn served<S>(
+        &mut self,
+        connection: http1::Connection<TokioIo<Impatient>, S>,
+    ) -> hyper::Result<()>
+    where
+        S: HttpService<Incoming, ResBody = Guarded, Error = Infallible>,
+    {
+        let mut connection = pin!(connection.with_upgrades());
+        tokio::select! {
+            served = connection.as_mut() => return served,
+            _ = self.0.wait_for(|is_ending| *is_ending) => {}
+        }
+        connection.as_mut().graceful_shutdown();
+        connection.await
+    }
+}
+
 struct Connection {
     stream: TcpStream,
     peer: SocketAddr,
@@ -161,7 +203,7 @@ struct Connection {
 }
 
 impl Connection {
-    fn spawn(self, server: &Arc<ServerState>, graceful: &GracefulShutdown) {
+    fn spawn(self, server: &Arc<ServerState>, graceful: &Graceful) {
         // Chunks are whole when they are written: waiting for more would only delay them.
         let _ = self.stream.set_nodelay(true);
         #[cfg(target_os = "linux")]
@@ -171,10 +213,13 @@ impl Connection {
         let (socket, purpose) = (Arc::clone(&place.socket), place.purpose);
         let exchange = Arc::new(Exchange::new(self.held));
         let of_service = Arc::clone(&exchange);
+        let afterwards = Afterwards::default();
+        let of_requests = afterwards.clone();
         let service = service_fn(move |mut request: Request<Incoming>| {
             let in_flight = socket.begin();
             let exchange = Arc::clone(&of_service);
             request.extensions_mut().insert(peer);
+            request.extensions_mut().insert(of_requests.clone());
             let is_served = purpose == Use::Full || routes::is_for_watchers(request.uri());
             let takes_chunks = request.version() >= Version::HTTP_11;
             let request = request.map(|body| Arriving::new(body, &exchange));
@@ -208,21 +253,37 @@ impl Connection {
             options.stall_timeout,
         );
         let connection = protocol(&options).serve_connection(TokioIo::new(stream), service);
-        let served = graceful.watch(connection);
+        let mut part = graceful.part();
         let metrics = Arc::clone(&server.metrics);
         metrics.connection_opened();
         tokio::spawn(async move {
+            let served = part.served(connection);
             tokio::select! {
-                served = served => if let Err(error) = served {
-                    tracing::debug!(%error, peer = %peer.0, "connection ended early");
+                served = served => match served {
+                    Ok(()) => switched(&afterwards, &place).await,
+                    Err(error) => {
+                        tracing::debug!(%error, peer = %peer.0, "connection ended early");
+                    }
                 },
                 () = place.socket.ended() => {
                     tracing::debug!(peer = %peer.0, "an idle connection made room for another");
                 }
             }
             metrics.connection_closed();
-            drop(place);
+            drop((place, part));
         });
+    }
+}
+
+/// Goes on with what the connection was switched to, which is never idle.
+async fn switched(afterwards: &Afterwards, place: &SocketPermit) {
+    if let Some(life) = afterwards.take() {
+        let _in_flight = place.socket.begin();
+        tokio::select! {
+            () = life => {}
+            // It was idle for the moment between the two.
+            () = place.socket.ended() => {}
+        }
     }
 }
 

@@ -40,6 +40,11 @@ pub struct ServerOptions {
     pub changes_max: usize,
     /// Changes at once whose documents are still arriving; each holds a thread meanwhile.
     pub uploads_max: usize,
+    /// WebSockets at once (count); they are connections, and stay for long, so others are to be left.
+    pub web_sockets_max: usize,
+    /// After so long a silence the far end of a WebSocket is asked whether it is there, and after as much again it is let
+    /// go.
+    pub web_socket_beat: Duration,
     /// Live queries at once, and what their answers may take. They are kept to be compared with the next ones.
     pub subscriptions: SubscriptionLimits,
     /// Longest query text, in bytes after decoding.
@@ -99,6 +104,8 @@ impl Default for ServerOptions {
             stalled_max: 128,
             changes_max: 64,
             uploads_max: 32,
+            web_sockets_max: 512,
+            web_socket_beat: Duration::from_secs(15),
             subscriptions: SubscriptionLimits::default(),
             text_bytes_max: 1 << 20,
             update_text_bytes_max: 64 << 20,
@@ -129,6 +136,7 @@ impl ServerOptions {
         ServerOptions {
             bind: config.bind,
             connections_max: config.connections,
+            web_sockets_max: config.connections.div_ceil(2),
             subscriptions: SubscriptionLimits {
                 count_max: config.live_queries,
                 answer_bytes_max: config.live_answer_bytes,

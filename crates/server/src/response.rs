@@ -90,7 +90,9 @@ pub(crate) fn share(server: &ServerState, response: &mut Response<Body>) {
     if server.options().cross_origin {
         headers.insert(ALLOW_ORIGIN, HeaderValue::from_static("*"));
         let ours = HeaderValue::from_static(
-            "query-id, server-timing, somersault-snapshot, somersault-warnings, etag, location",
+            "query-id, server-timing, somersault-snapshot, somersault-warnings, etag, location, \
+             somersault-report, somersault-close, somersault-query, somersault-instance, somersault-revision, \
+             somersault-window-incomplete, somersault-missed, somersault-event",
         );
         headers.insert(hyper::header::ACCESS_CONTROL_EXPOSE_HEADERS, ours);
     }

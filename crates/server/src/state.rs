@@ -27,6 +27,7 @@ use somersault::{ChangeHealth, FollowHealth, Health};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use tokio::sync::Semaphore;
 
 /// A server's shared state.
 pub(crate) struct ServerState {
@@ -43,6 +44,9 @@ pub(crate) struct ServerState {
     pub changes: Gate,
     /// Which changes whose documents still arrive may.
     pub uploads: Gate,
+    /// Room for WebSockets, and how many there are room for (count).
+    pub web_sockets: Arc<Semaphore>,
+    web_sockets_max: usize,
     /// Answers that are finished before they are sent.
     pub spool: Arc<Spool>,
     /// What has been counted.
@@ -84,6 +88,7 @@ impl ServerState {
         // Before anything answers: whoever reads that it listens has read this.
         spool.warn();
         options.warn(address);
+        let web_sockets_max = options.web_sockets_max.min(Semaphore::MAX_PERMITS);
         let (updates, uploads) = (changes(options.changes_max), changes(options.uploads_max));
         ServerState {
             engine: OnceLock::new(),
@@ -94,6 +99,8 @@ impl ServerState {
             admission,
             changes: updates,
             uploads,
+            web_sockets: Arc::new(Semaphore::new(web_sockets_max)),
+            web_sockets_max,
             spool,
             metrics: Arc::new(Metrics::new()),
             live: LiveDoor::new(),
@@ -140,6 +147,11 @@ impl ServerState {
     pub fn request_id(&self) -> RequestId {
         let number = self.last_request.fetch_add(1, Ordering::Relaxed) + 1;
         RequestId(format!("r{number:08x}"))
+    }
+
+    /// WebSockets that are open (count).
+    pub fn web_sockets_open(&self) -> usize {
+        self.web_sockets_max - self.web_sockets.available_permits()
     }
 
     /// From now on the server is not ready for more.

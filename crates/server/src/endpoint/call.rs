@@ -6,6 +6,7 @@
 //! What takes the lock of the streams ([`with`]) goes through the gate of changes, and so holds as many engine threads as
 //! changes may.
 
+use crate::endpoint::socket::handshake::Handshake;
 use crate::request::access::Granted;
 use crate::request::document;
 use crate::request::intake::{Bound, Intake};
@@ -83,6 +84,35 @@ impl Call {
             may_change: granted.has(Right::Write),
             body,
         })
+    }
+
+    /// As [`Call::open`], of a request that switches to WebSocket, for which this right is needed: to read, or to change.
+    pub async fn open_socket(
+        server: &Arc<ServerState>,
+        request_id: &str,
+        mut request: Request<Body>,
+        parameters: &'static [&'static str],
+        right: Right,
+    ) -> Result<(Call, Handshake), Response<Body>> {
+        let opened = permitted_socket(server, &request, parameters, right);
+        let opened = opened.and_then(|known| Ok((known, Handshake::begin(server, &mut request)?)));
+        let (parameters, handshake) = match opened {
+            Ok(opened) => opened,
+            Err(problem) => {
+                let mut answer = refused_with_body(problem, request, request_id).await;
+                share(server, &mut answer);
+                return Err(answer);
+            }
+        };
+        let (head, body) = request.into_parts();
+        let call = Call {
+            server: Arc::clone(server),
+            method: head.method,
+            headers: head.headers,
+            parameters,
+            body,
+        };
+        Ok((call, handshake))
     }
 
     /// Reads the body, decompressed; as long as an update's text at most.
@@ -182,6 +212,25 @@ fn permitted(
     parameters.add(request.uri().query().unwrap_or_default().as_bytes())?;
     known::only(&parameters, address.parameters)?;
     Ok((parameters, granted))
+}
+
+fn permitted_socket(
+    server: &ServerState,
+    request: &Request<Body>,
+    known: &'static [&'static str],
+    right: Right,
+) -> Result<Parameters, Problem> {
+    let options = server.options();
+    let granted = options.access.grant(request.headers(), server.address)?;
+    granted.need(right)?;
+    granted.need_here(options.cross_origin && right == Right::Read)?;
+    if right == Right::Write && !server.engine()?.is_writable() {
+        return Err(Problem::only_read());
+    }
+    let mut parameters = Parameters::default();
+    parameters.add(request.uri().query().unwrap_or_default().as_bytes())?;
+    known::only(&parameters, known)?;
+    Ok(parameters)
 }
 
 /// The streams of a server; 403 where its database is only read.

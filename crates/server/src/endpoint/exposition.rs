@@ -40,6 +40,8 @@ fn to_text(server: &ServerState) -> String {
     let help = "Consumers that wait for reports of registered queries, or are being sent some.";
     let listening = server.live.listening();
     page.single("report_consumers", "gauge", help, listening);
+    let help = "WebSockets that are open.";
+    page.single("web_sockets", "gauge", help, server.web_sockets_open());
     if let Some(live) = server.subscriptions.begun() {
         write_subscriptions(&mut page, &live.figures());
     }

@@ -8,6 +8,7 @@
 //! Cost: some thirty kilobytes of text (2026-11-23), made for each request.
 
 use crate::endpoint::continuous;
+use crate::endpoint::pushing;
 use crate::endpoint::reports;
 use crate::endpoint::subscribe;
 use crate::endpoint::taking;
@@ -196,9 +197,11 @@ fn add_streams(add: &mut impl FnMut(&str, Value)) {
     }
     push["responses"]["429"] = json!({ "$ref": "#/components/responses/Problem" });
     push["requestBody"] = json!({ "required": false, "content": contents(&items::offered()) });
+    let mut socket = operation(TAG, "Takes items without end, by WebSocket", switched());
+    socket["parameters"] = own_parameters(&pushing::PARAMETERS);
     add(
         "/api/v1/streams/{name}/items",
-        json!({ "parameters": [stream()], "post": push }),
+        json!({ "parameters": [stream()], "post": push, "get": socket }),
     );
 }
 
@@ -257,6 +260,11 @@ fn add_continuous(add: &mut impl FnMut(&str, Value)) {
     for (media_type, content) in [(reports::LINES, "string"), (reports::EVENTS, "string")] {
         answers["200"]["content"][media_type] = json!({ "schema": { "type": content } });
     }
+    for media_type in formats(true) {
+        answers["200"]["content"][media_type] = json!({ "schema": { "type": "string" } });
+    }
+    answers["204"] = json!({ "description": "With a format: there is no report yet" });
+    answers["101"] = switched()["101"].clone();
     let mut get = operation(
         TAG,
         "Reports of a query, now, soon, or as they come",
@@ -274,13 +282,17 @@ fn add_continuous(add: &mut impl FnMut(&str, Value)) {
 fn add_subscribe(add: &mut impl FnMut(&str, Value)) {
     let what = "The answer of a query, or how it has changed since `after`";
     let mut answers = responses("200", what, "application/json", &schema("LiveChange"));
-    answers["200"]["content"][reports::EVENTS] = json!({ "schema": { "type": "string" } });
+    for media_type in [&[reports::EVENTS], &formats(true)[..]].concat() {
+        answers["200"]["content"][media_type] = json!({ "schema": { "type": "string" } });
+    }
+    answers["204"] = json!({ "description": "With a format and `after`: it is the same answer" });
     let mut get = operation("SPARQL", "Follows the answer of a query", answers);
     let mut names = without(&known::PROTOCOL, &NOT_FOLLOWED);
-    names.extend(subscribe::PARAMETERS);
+    names.extend(without(&subscribe::PARAMETERS, &["format"]));
     get["parameters"] = json!(in_query(&names));
     let mut post = get.clone();
     post["requestBody"] = body(&[QUERY, FORM]);
+    get["responses"]["101"] = switched()["101"].clone();
     add("/api/v1/subscribe", json!({ "get": get, "post": post }));
 }
 
@@ -431,6 +443,10 @@ fn responses(status: &str, what: &str, media_type: &str, schema: &Value) -> Valu
 
 fn responses_in(status: &str, what: &str, media_types: &[&'static str]) -> Value {
     json!({ status: { "description": what, "content": contents(media_types) } })
+}
+
+fn switched() -> Value {
+    json!({ "101": { "description": "The connection is a WebSocket from here on (RFC 6455)" } })
 }
 
 fn done(what: &str) -> Value {

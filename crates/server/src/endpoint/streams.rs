@@ -7,12 +7,15 @@
 //! | `/api/v1/streams/{IRI}` | `GET` | one, as it stands |
 //! | | `DELETE` | forgets it: 204; 409 while a query names it |
 //! | `/api/v1/streams/{IRI}/items` | `POST` | takes items, see [`crate::request::items`]; lines of a body in chunks as they come ([`chunked`]) |
+//! | | WebSocket | takes items without end, see [`crate::endpoint::pushing`] |
 //!
 //! A push is answered when its seals are committed and the reports that it completes are made, so a source is slowed
 //! down by what it costs. Where the budget of a stream is full, nothing of a push is taken and the answer is 429.
 
 use crate::endpoint::call::{Address, Call, Named, answered, json_text, made, name, with};
 use crate::endpoint::chunked;
+use crate::endpoint::pushing;
+use crate::endpoint::socket::handshake::{is_asked, needed};
 use crate::endpoint::taking::{ITEM_PARAMETERS, delivery, taken};
 use crate::request::items::ItemsForm;
 use crate::response::done;
@@ -40,7 +43,7 @@ const ONE: Address = Address {
     parameters: &[],
 };
 const ITEMS: Address = Address {
-    methods: "POST, OPTIONS",
+    methods: "GET, POST, OPTIONS",
     parameters: &ITEM_PARAMETERS,
 };
 /// A source that is silent for so long is not waited for, unless its stream says something else.
@@ -91,11 +94,17 @@ pub(crate) async fn items(
     named: Named,
     request: Request<Body>,
 ) -> Response<Body> {
+    if is_asked(request.method(), request.headers()) {
+        return pushing::endpoint(server, id, named, request).await;
+    }
     let call = match Call::open(&server, &id, request, &ITEMS).await {
         Ok(call) => call,
         Err(answer) => return answer,
     };
     let answer = match name(named) {
+        Ok(_) if call.method == Method::GET => Err(needed(
+            "items are not read; they are pushed by POST, or by WebSocket",
+        )),
         Ok(name) => push(call, name).await,
         Err(problem) => Err(problem),
     };
@@ -289,6 +298,6 @@ async fn push(mut call: Call, stream: String) -> Result<Response<Body>, Problem>
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "for `map_err`")]
-fn failed(error: QueryError) -> Problem {
+pub(crate) fn failed(error: QueryError) -> Problem {
     Problem::of_change(&error)
 }

@@ -9,7 +9,7 @@ use crate::state::ServerState;
 use hyper::header::HeaderName;
 use serde_json::{Value, json};
 use somersault::terms::NamedNode;
-use somersault::{Kind, Live, Positions, Pushed, QueryError};
+use somersault::{Kind, Live, Positions, Pushed, QueryError, TimedQuads};
 use std::sync::Arc;
 
 /// What is said of pushed items in the address.
@@ -82,18 +82,30 @@ pub(crate) async fn taken(
             rejected: &read.unfilled,
         });
         let (source, items) = (&delivery.source, &read.items);
-        let pushed = live.feed(&stream, source, items, read.watermark_ms, positions);
-        let pushed = pushed.map_err(|error| match error.kind {
-            Kind::Memory => Problem::full(&error),
-            _ => failed(error),
-        })?;
+        let pushed = feed(live, &stream, source, items, read.watermark_ms, positions)?;
         Ok(Account::of(pushed, read))
     };
     with(server, take).await
 }
 
+/// Gives items of a source to a stream, all or none; 429 where its budget has no room for them.
+pub(crate) fn feed(
+    live: &Live,
+    stream: &str,
+    source: &str,
+    items: &[TimedQuads],
+    watermark_ms: Option<u64>,
+    positions: Option<Positions<'_>>,
+) -> Result<Pushed, Problem> {
+    let pushed = live.feed(stream, source, items, watermark_ms, positions);
+    pushed.map_err(|error| match error.kind {
+        Kind::Memory => Problem::full(&error),
+        _ => failed(error),
+    })
+}
+
 #[allow(clippy::needless_pass_by_value, reason = "for `map_err`")]
-fn failed(error: QueryError) -> Problem {
+pub(crate) fn failed(error: QueryError) -> Problem {
     Problem::of_change(&error)
 }
 
@@ -110,7 +122,8 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    fn of(pushed: Pushed, read: ReadItems) -> Account {
+    /// Of items that were all taken.
+    pub fn of(pushed: Pushed, read: ReadItems) -> Account {
         Account {
             known: read.items.len() - pushed.taken - pushed.late,
             pushed,

@@ -192,6 +192,16 @@ impl Granted {
         !self.is_foreign
     }
 
+    /// An error where a browser would let a page of somebody else read what no rule of its own keeps from it, and nobody said
+    /// that it may (`is_shared`).
+    pub fn need_here(self, is_shared: bool) -> Result<(), Problem> {
+        if self.is_from_here() || self.token.is_some() || is_shared {
+            return Ok(());
+        }
+        let why = "a WebSocket without a token is not for pages of other origins";
+        Err(Problem::forbidden(why))
+    }
+
     /// An error where this may not be done.
     pub fn need(self, right: Right) -> Result<(), Problem> {
         if self.has(right) {

@@ -14,6 +14,7 @@
 //! Cost: terms are read into memory of their own, which is drawn on the account of the body before the next is read.
 
 use crate::request::intake::Intake;
+use crate::request::parameters::quoted;
 use crate::request::timing::{NO_TIME, NO_TIME_HINT, Timed, Timing, no_time, text_bytes};
 use crate::response::problem::Problem;
 use crate::run::account::BodyAccount;
@@ -94,6 +95,32 @@ pub(crate) fn offered() -> Vec<&'static str> {
 }
 
 impl ItemsForm {
+    /// The form of this name, short or a media type; lines of `.nt.ts` where there is none.
+    pub fn named(name: Option<&str>) -> Result<ItemsForm, Problem> {
+        let Some(name) = name else {
+            return Ok(ItemsForm::Lines);
+        };
+        // A plus that was not encoded has become a blank.
+        let name = name.trim().to_ascii_lowercase().replace(' ', "+");
+        if let Some((_, form)) = NAMES.iter().find(|(known, _)| *known == name) {
+            return Ok(*form);
+        }
+        if let Some(format) = Format::from_name(&name) {
+            return Ok(ItemsForm::Document(format));
+        }
+        ItemsForm::of(&name).map_err(|_| {
+            let short = NAMES.iter().map(|(name, _)| *name);
+            let formats = Format::ALL.iter().map(|format| format.name());
+            let names: Vec<&str> = short.chain(formats).collect();
+            let why = format!(
+                "`format` is {}; the formats of items are {}, or their media types",
+                quoted(&name),
+                names.join(", ")
+            );
+            Problem::bad_request(why)
+        })
+    }
+
     /// The form of a body of this type, which is in lower case.
     pub fn of(media_type: &str) -> Result<ItemsForm, Problem> {
         if LINES.contains(&media_type) {
@@ -110,6 +137,14 @@ impl ItemsForm {
     }
 }
 
+/// The short names of forms, besides those of formats of RDF.
+pub(crate) const NAMES: [(&str, ItemsForm); 4] = [
+    ("nt.ts", ItemsForm::Lines),
+    ("nt-ts", ItemsForm::Lines),
+    ("ndjson", ItemsForm::Objects),
+    ("jsonl", ItemsForm::Objects),
+];
+
 /// A line of JSON.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -120,7 +155,7 @@ struct LineObject {
 }
 
 impl Delivery {
-    /// The items of a body, which is empty where it has no form.
+    /// The items of a body, which is empty where it has no form. A body of which nothing is well formed is refused.
     pub fn read(
         &self,
         form: Option<ItemsForm>,
@@ -190,7 +225,7 @@ impl ReadItems {
     }
 
     /// Notes what is no item, where it is a part of one or nobody counts it.
-    fn reject(&mut self, position: Position, message: String) {
+    pub fn reject(&mut self, position: Position, message: String) {
         self.rejected += 1;
         if self.rejections.len() < REJECTIONS_MAX {
             self.rejections.push(Rejection { position, message });

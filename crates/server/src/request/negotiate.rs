@@ -181,6 +181,46 @@ impl Named {
     }
 }
 
+/// What a client wants where there is JSON of our own besides the formats of answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Preference {
+    /// JSON of our own, or nothing is said.
+    Json,
+    /// An answer's format.
+    Format(AnswerFormat),
+}
+
+impl Preference {
+    /// For this kind of answers; `None` where nothing is taken of what there is. Among equals what was named first.
+    pub fn read(
+        headers: &HeaderMap,
+        parameters: &Parameters,
+        kind: AnswerKind,
+    ) -> Result<Option<Preference>, Problem> {
+        let ranges = ranges(headers);
+        if let Some(named) = Named::read(headers, parameters)?
+            && (named.is_forced || is_open(&ranges))
+        {
+            return Ok(named.accepted.format(kind).map(Preference::Format));
+        }
+        if is_open(&ranges) {
+            return Ok(Some(Preference::Json));
+        }
+        let key = |(quality, fit, place)| (Reverse(quality), Reverse(fit), place);
+        let json = judge(&["application/json"], &ranges);
+        let format = Accepted::any(headers, None).format(kind);
+        let judged = format.and_then(|format| judge(format.accepted_types(), &ranges));
+        Ok(match (json, format.zip(judged)) {
+            (None, None) => None,
+            (Some(json), Some((format, it))) if key(it) < key(json) => {
+                Some(Preference::Format(format))
+            }
+            (Some(_), _) => Some(Preference::Json),
+            (None, Some((format, _))) => Some(Preference::Format(format)),
+        })
+    }
+}
+
 /// Whether the answer to a query is to be shown as a page: parameters say so, and `Accept` nothing else.
 pub(crate) fn wants_page(headers: &HeaderMap, parameters: &Parameters) -> bool {
     let names = |name: &str| parameters.values(name).any(names_page);
@@ -380,6 +420,55 @@ mod tests {
         Accepted::any(&headers, None)
             .rows
             .map(|format| AnswerFormat::Rows(format).name())
+    }
+
+    #[test]
+    fn json_of_our_own_is_one_of_the_formats() {
+        use Preference::{Format, Json};
+        let (csv, srj) = (
+            AnswerFormat::Rows(ResultFormat::Csv),
+            AnswerFormat::Rows(ResultFormat::Json),
+        );
+        let turtle = AnswerFormat::Graph(GraphFormat::Turtle);
+        for (accept, text, rows, graph) in [
+            ("", "", Some(Json), Some(Json)),
+            ("*/*", "", Some(Json), Some(Json)),
+            ("application/json", "", Some(Json), Some(Json)),
+            ("text/csv", "", Some(Format(csv)), None),
+            ("text/turtle", "", None, Some(Format(turtle))),
+            (
+                "text/csv, application/json",
+                "",
+                Some(Format(csv)),
+                Some(Json),
+            ),
+            ("application/json, text/csv", "", Some(Json), Some(Json)),
+            (
+                "application/json;q=0.5, text/csv",
+                "",
+                Some(Format(csv)),
+                Some(Json),
+            ),
+            (
+                "application/sparql-results+json",
+                "",
+                Some(Format(srj)),
+                None,
+            ),
+            ("", "format=csv", Some(Format(csv)), None),
+            ("", "format=turtle", None, Some(Format(turtle))),
+            ("image/png", "", None, None),
+        ] {
+            let mut headers = HeaderMap::new();
+            if !accept.is_empty() {
+                headers.insert(ACCEPT, HeaderValue::from_static(accept));
+            }
+            let mut parameters = Parameters::default();
+            parameters.add(text.as_bytes()).unwrap();
+            let read = |kind| Preference::read(&headers, &parameters, kind).unwrap();
+            let both = (read(AnswerKind::Solutions), read(AnswerKind::Graph));
+            assert_eq!(both, (rows, graph), "{accept} {text}");
+        }
     }
 
     #[test]

@@ -296,6 +296,38 @@ impl Problem {
         problem
     }
 
+    /// Its status.
+    pub fn status(&self) -> StatusCode {
+        self.0.status
+    }
+
+    /// Where something of the request is not well formed, and what.
+    pub fn malformed(&self) -> Option<(Position, &str)> {
+        let position = self
+            .0
+            .position
+            .filter(|_| self.0.status == StatusCode::BAD_REQUEST);
+        position.map(|position| (position, &*self.0.detail))
+    }
+
+    /// Whether the same may be taken a little later.
+    pub fn is_for_now(&self) -> bool {
+        matches!(
+            self.0.status,
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE
+        )
+    }
+
+    /// How much there is too much of: what was used, and the limit.
+    pub fn used_and_limit(&self) -> Option<(u64, u64)> {
+        self.0.used.zip(self.0.limit)
+    }
+
+    /// The document, for a message.
+    pub fn to_value(&self) -> serde_json::Value {
+        serde_json::to_value(&self.0).expect("a problem has only strings and numbers")
+    }
+
     /// With what to do about it.
     pub fn with_hint(mut self, hint: &'static str) -> Problem {
         self.0.hint = Some(hint);

@@ -69,6 +69,11 @@ impl LiveDoor {
         self.listeners.is_ending.send_replace(true);
     }
 
+    /// Says when consumers are let go.
+    pub fn ending(&self) -> watch::Receiver<bool> {
+        self.listeners.is_ending.subscribe()
+    }
+
     /// How many consumers wait for reports, or are being sent some (count).
     pub fn listening(&self) -> usize {
         let by_query = self.listeners.by_query();

@@ -10,7 +10,9 @@
 //! | `SubscriptionDoor::is_ending` | the accept loop, once | consumers |
 
 use crate::run::job::Engine;
-use somersault::{LiveChange, QueryError, Request, Subscriber, SubscriptionLimits, Subscriptions};
+use somersault::{
+    LiveChange, QueryError, ReportKind, Request, Subscriber, SubscriptionLimits, Subscriptions,
+};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -140,6 +142,11 @@ impl Consumer {
                 () = tokio::time::sleep_until(begun + patience) => {}
             }
         }
+    }
+
+    /// What the rows of the answers are.
+    pub fn kind(&self) -> ReportKind {
+        self.subscriber.kind()
     }
 
     /// Whether the server is about to end.

@@ -9,19 +9,26 @@
 //! | `reports` | consumers of reports |
 //! | `live` | live queries |
 //! | `snapshots` | older snapshots, by number |
-//! | `served` | the server, and a client of events |
+//! | `formats` | reports and answers in the formats of one-shot queries |
+//! | `pushing`, `following`, `attacks` | WebSockets: sources, consumers, strangers |
+//! | `served`, `socket` | the server, a client of events, a client of WebSockets |
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod attacks;
 #[allow(dead_code, reason = "shared with the unit tests, which use more of it")]
 #[path = "../../src/tests/client.rs"]
 mod client;
 mod figures;
+mod following;
+mod formats;
 mod items;
 mod live;
+mod pushing;
 mod reports;
 mod served;
 mod snapshots;
+mod socket;
 
 use client::encoded;
 use serde_json::{Value, json};

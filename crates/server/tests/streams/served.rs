@@ -89,6 +89,10 @@ impl Served {
         }
     }
 
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     pub fn send(&self, line: &str, fields: &[&str], body: &str) -> Answer {
         client::send(self.address, line, fields, body.as_bytes())
     }
@@ -154,6 +158,18 @@ impl Served {
     /// A served question over a stream of likes.
     pub fn asked() -> Served {
         let served = Served::new();
+        served.stream(LIKES, json!({}));
+        served.register("q", QUESTION);
+        served
+    }
+
+    /// The same, served by other options.
+    pub fn asked_with(options: ServerOptions) -> Served {
+        let access = Access {
+            anonymous: Some(Right::Write),
+            tokens: Vec::new(),
+        };
+        let served = Served::with(in_memory(true), ServerOptions { access, ..options });
         served.stream(LIKES, json!({}));
         served.register("q", QUESTION);
         served
@@ -241,6 +257,22 @@ impl Events {
             let begins = ["id:", "data:", "event:"];
             if begins.iter().any(|begin| line.starts_with(begin)) {
                 return Some(line.trim_end().to_owned());
+            }
+        }
+    }
+
+    /// The lines of the next event, in their order.
+    pub fn block(&mut self) -> Vec<String> {
+        let mut lines = Vec::new();
+        loop {
+            let mut line = String::new();
+            assert!(self.0.read_line(&mut line).unwrap() > 0, "no event comes");
+            // Frames of chunks end with both.
+            match line.strip_suffix('\n') {
+                Some("") if !lines.is_empty() => return lines,
+                Some("" | ":") | None => {}
+                Some(frame) if frame.ends_with('\r') => {}
+                Some(line) => lines.push(line.to_owned()),
             }
         }
     }
