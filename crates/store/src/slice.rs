@@ -11,11 +11,12 @@
 //! **Lean.** A slice has keys, offsets and neighbours, and no signatures, checksums or files: it lives in memory, some
 //! hundred of them at a time, for seconds. Columns of all segments lie in three arrays by their width, so a slice is
 //! five allocations. Memory: 2 bytes a key in chunks of 2^16 ids (8 where ids lie far apart), nothing for offsets where
-//! each key has one row, 4 bytes a neighbour (8 where their ids span more than 2^32), 48 bytes a segment.
+//! each key has one row, 4 bytes a neighbour (2 where their ids span less than 2^16, 8 where they span more than 2^32), 48 bytes a
+//! segment.
 //!
 //! ```text
 //!  segment of a predicate and a direction
-//!    u16    low halves of keys | offsets, where there are fewer than 2^16 rows
+//!    u16    low halves of keys | offsets, where there are fewer than 2^16 rows | near codes of neighbours
 //!    u32    starts of chunks | offsets, where there are more | codes of neighbours | codes of graphs
 //!    u64    high halves of chunks, or keys | bases of neighbours, or neighbours
 //! ```
@@ -27,6 +28,7 @@
 mod arrivals;
 mod build;
 mod bytes;
+mod places;
 mod segment;
 
 pub use arrivals::Arrival;

@@ -126,12 +126,19 @@ impl Writer {
     }
 
     fn neighbours(&mut self, entry: &mut SliceEntry, rows: &[Row]) {
-        let Slice { words, ids, .. } = &mut self.slice;
+        let Slice {
+            halves, words, ids, ..
+        } = &mut self.slice;
         let mut spans = Spans::default();
         for row in rows {
             spans.observe(VertexId::from_bits(row[2]));
         }
         match Encoding::for_spans(&spans) {
+            Encoding::Codes { bases, .. } if is_near(&bases, rows) => {
+                ids.push(bases[0]);
+                entry.set_near_neighbours();
+                halves.extend(rows.iter().map(|row| (row[2] - bases[0]) as u16));
+            }
             Encoding::Codes { bases, plane_bits } => {
                 ids.extend_from_slice(&bases);
                 entry.set_planes(bases.len(), plane_bits);
@@ -162,4 +169,9 @@ impl Writer {
             place.expect("the table has the graphs of all rows") as u32 + 1
         }));
     }
+}
+
+/// Whether the neighbours of rows lie within 2^16 ids from the only base.
+fn is_near(bases: &[u64], rows: &[Row]) -> bool {
+    matches!(bases, [base] if rows.iter().all(|row| u16::try_from(row[2] - base).is_ok()))
 }

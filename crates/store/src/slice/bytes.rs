@@ -19,7 +19,7 @@ use crate::view::GraphScope;
 use rdf::{Direction, VertexId};
 
 /// The first word of encoded slices.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Words before the arrays.
 const HEADER_WORDS: usize = 7;
 /// Words of a segment.

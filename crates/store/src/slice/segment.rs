@@ -20,8 +20,11 @@ const GRAPHS: u8 = 4;
 const ARRIVALS: u8 = 8;
 /// Times of arrival are 8 bytes each.
 const WIDE_TIMES: u8 = 16;
+/// Neighbours are codes of 2 bytes.
+const NEAR_NEIGHBOURS: u8 = 32;
 /// All flags.
-pub(super) const FLAGS: u8 = WIDE_KEYS | WIDE_NEIGHBOURS | GRAPHS | ARRIVALS | WIDE_TIMES;
+pub(super) const FLAGS: u8 =
+    WIDE_KEYS | WIDE_NEIGHBOURS | GRAPHS | ARRIVALS | WIDE_TIMES | NEAR_NEIGHBOURS;
 
 /// Bytes that a chunk of keys takes beside its keys.
 const CHUNK_BYTES: usize = 12;
@@ -77,6 +80,12 @@ impl SliceEntry {
 
     pub(super) fn set_wide_neighbours(&mut self) {
         self.flags |= WIDE_NEIGHBOURS;
+    }
+
+    /// Neighbours lie within 2^16 ids from one base.
+    pub(super) fn set_near_neighbours(&mut self) {
+        self.planes = 1;
+        self.flags |= NEAR_NEIGHBOURS;
     }
 
     pub(super) fn set_graphs(&mut self) {
@@ -141,7 +150,11 @@ impl SliceEntry {
     /// Whether codes of neighbours can be decoded: without bits for planes there is one plane.
     pub(super) fn has_sound_planes(&self) -> bool {
         let is_one = self.plane_bits == 0 && self.planes == 1;
-        self.has_wide_neighbours() || is_one || (1..32).contains(&self.plane_bits)
+        match (self.has_wide_neighbours(), self.has_near_neighbours()) {
+            (true, is_near) => !is_near,
+            (false, true) => is_one,
+            (false, false) => is_one || (1..32).contains(&self.plane_bits),
+        }
     }
 
     pub(super) fn chunks(&self) -> u16 {
@@ -154,6 +167,10 @@ impl SliceEntry {
 
     fn has_wide_neighbours(&self) -> bool {
         self.flags & WIDE_NEIGHBOURS != 0
+    }
+
+    fn has_near_neighbours(&self) -> bool {
+        self.flags & NEAR_NEIGHBOURS != 0
     }
 
     pub(super) fn has_graphs(&self) -> bool {
@@ -221,7 +238,7 @@ impl SliceEntry {
         if self.has_wide_neighbours() {
             lengths[2] += rows;
         } else {
-            lengths[1] += rows;
+            lengths[usize::from(!self.has_near_neighbours())] += rows;
             lengths[2] += planes;
         }
         if self.has_graphs() {
@@ -263,6 +280,10 @@ enum Neighbours<'s> {
         codes: &'s [u32],
         bases: &'s [u64],
         plane_bits: u32,
+    },
+    Near {
+        codes: &'s [u16],
+        base: u64,
     },
     Ids(&'s [u64]),
 }
@@ -324,6 +345,11 @@ impl<'s> SliceSegment<'s> {
         };
         let neighbours = if entry.has_wide_neighbours() {
             Neighbours::Ids(ids.take(rows))
+        } else if entry.has_near_neighbours() {
+            Neighbours::Near {
+                codes: halves.take(rows),
+                base: ids.take(1)[0],
+            }
         } else {
             Neighbours::Codes {
                 codes: words.take(rows),
@@ -444,6 +470,10 @@ impl<'s> SliceSegment<'s> {
             Neighbours::Ids(ids) => {
                 out.extend(ids[rows].iter().copied().map(VertexId::from_bits));
             }
+            Neighbours::Near { codes, base } => {
+                let decode = OnePlane(base);
+                out.extend(codes[rows].iter().map(|&code| decode.id(code.into())));
+            }
             Neighbours::Codes {
                 codes,
                 bases: &[base],
@@ -506,6 +536,57 @@ impl<'s> SliceSegment<'s> {
         codes
             .max()
             .is_none_or(|most| *most as usize <= self.graphs.len())
+    }
+
+    /// The key that has a row.
+    fn key_of(&self, row: u32) -> u64 {
+        let ordinal = match self.offsets {
+            Offsets::One => row as usize,
+            Offsets::Narrow(offsets) => {
+                offsets.partition_point(|offset| u32::from(*offset) <= row) - 1
+            }
+            Offsets::Wide(offsets) => offsets.partition_point(|offset| *offset <= row) - 1,
+        };
+        match self.keys {
+            Keys::Wide(keys) => keys[ordinal],
+            Keys::Chunked {
+                highs,
+                starts,
+                lows,
+            } => {
+                let chunk = starts.partition_point(|start| *start as usize <= ordinal) - 1;
+                highs[chunk] << 16 | u64::from(lows[ordinal])
+            }
+        }
+    }
+
+    /// The neighbour of a row.
+    pub(super) fn neighbour(&self, row: u32) -> u64 {
+        let row = row as usize;
+        match self.neighbours {
+            Neighbours::Ids(ids) => ids[row],
+            Neighbours::Near { codes, base } => OnePlane(base).id(codes[row].into()).bits(),
+            Neighbours::Codes {
+                codes,
+                bases: &[base],
+                ..
+            } => OnePlane(base).id(codes[row]).bits(),
+            Neighbours::Codes {
+                codes,
+                bases,
+                plane_bits,
+            } => ManyPlanes { bases, plane_bits }.id(codes[row]).bits(),
+        }
+    }
+
+    /// One of its rows: two binary searches.
+    pub(super) fn row(&self, row: u32) -> Row {
+        [
+            self.predicate.bits(),
+            self.key_of(row),
+            self.neighbour(row),
+            self.graph(row).bits(),
+        ]
     }
 
     /// Appends its rows, ascending.
