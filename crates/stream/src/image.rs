@@ -11,9 +11,14 @@
 //!
 //! Only of streams that lie at one part.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::columns::Columns;
 use crate::items::Items;
 use crate::time::{SealPoint, Time};
 use crate::watermark::SourceId;
+use store::slice::Slice;
 
 /// See the head of this file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,7 +40,56 @@ pub struct StreamImage {
     /// What each source promises.
     pub sources: Vec<(SourceId, Time)>,
     /// Sealed items that are still there, by time, and open ones behind them.
-    pub items: Items,
+    pub items: ImageItems,
     /// Late items that revise and are seen, by time.
     pub revealed: Items,
 }
+
+/// The items of a stream as it holds them: taking an image copies little, and whoever writes it has the items of one batch at
+/// a time.
+#[derive(Clone, Debug, Default)]
+pub struct ImageItems {
+    parts: Vec<ImagePart>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum ImagePart {
+    Plain(Arc<Items>),
+    Columns(Columns, Arc<Slice>),
+}
+
+impl ImageItems {
+    pub(crate) fn of(parts: Vec<ImagePart>) -> ImageItems {
+        ImageItems { parts }
+    }
+
+    /// The items of one part after the other.
+    pub fn parts(&self) -> impl Iterator<Item = Cow<'_, Items>> {
+        self.parts.iter().map(|part| match part {
+            ImagePart::Plain(items) => Cow::Borrowed(&**items),
+            ImagePart::Columns(columns, slice) => {
+                Cow::Owned(columns.items(0..columns.len(), slice))
+            }
+        })
+    }
+}
+
+impl From<Items> for ImageItems {
+    fn from(items: Items) -> ImageItems {
+        ImageItems::of(vec![ImagePart::Plain(Arc::new(items))])
+    }
+}
+
+/// Of the same items, however they are held.
+impl PartialEq for ImageItems {
+    fn eq(&self, other: &ImageItems) -> bool {
+        let all = |image: &ImageItems| {
+            let mut items = Items::new();
+            image.parts().for_each(|part| items.append(&part));
+            items
+        };
+        all(self) == all(other)
+    }
+}
+
+impl Eq for ImageItems {}

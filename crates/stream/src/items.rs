@@ -95,8 +95,7 @@ impl Items {
 
     /// The transient ids that their quads name, as often as they do.
     pub(crate) fn transients(&self) -> impl Iterator<Item = VertexId> {
-        let ids = self.quads.iter().flat_map(|quad| parts(*quad));
-        ids.filter(|id| id.is_transient())
+        transients_of(&self.quads)
     }
 
     /// Puts stored ids in place of transient ones; whether there were such.
@@ -155,6 +154,12 @@ impl Items {
     fn start_of(&self, item: usize) -> usize {
         item.checked_sub(1).map_or(0, |before| self.ends[before])
     }
+}
+
+/// The transient ids that quads name, as often as they do.
+pub(crate) fn transients_of(quads: &[IdQuad]) -> impl Iterator<Item = VertexId> {
+    let ids = quads.iter().flat_map(|quad| parts(*quad));
+    ids.filter(|id| id.is_transient())
 }
 
 fn parts((subject, predicate, object, graph): IdQuad) -> [VertexId; 4] {

@@ -20,6 +20,7 @@
 //! | `watermark` | what sources promise, and who is idle |
 //! | `batch` | open batches and their seals |
 //! | `vector` | how far each part has sealed, what is visible |
+//! | `columns` | items of a sealed batch beside a slice |
 //! | `retention` | sealed batches as slices, and panes of them |
 //! | `reach` | what one window sees at an instant |
 //! | `instants` | when a query is evaluated |
@@ -74,6 +75,7 @@
 //! ```
 
 mod batch;
+mod columns;
 mod content;
 pub mod definition;
 pub mod difference;
@@ -95,8 +97,9 @@ pub use content::{Content, Evaluation};
 pub use definition::{Absorb, Definition, DefinitionError};
 pub use difference::Differences;
 pub use error::StreamError;
-pub use image::StreamImage;
+pub use image::{ImageItems, StreamImage};
 pub use items::Items;
+pub use retention::Holdings;
 pub use schedule::{QueryId, Schedule, ScheduleError, ScheduledWindow, StreamId};
 pub use stream::{Accepted, LateSeal, Seal};
 pub use streams::{Effect, StreamStatus, Streams};

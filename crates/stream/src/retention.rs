@@ -12,13 +12,14 @@
 //!
 //! Where somebody asks when and how often quads came, slices are made with that. Those that were made without are made
 //! again from their items, which stay readable as long as a window may reach them; so a query that is registered late
-//! asks of all that there is.
+//! asks of all that there is. A slice and some 2 bytes a quad are the items ([`crate::columns`]), so readable costs little.
 //!
 //! Invariants: batches lie in order, with consecutive ordinals of their items; nothing is dropped but from the front,
 //! and what was dropped stays known ([`Retained::dropped`]), so that a window says where it is incomplete.
 //!
 //! Cost: a cut is O(log batches); a window of `n` batches is O(log n) slices, or one for each [`panes::EDGES_MAX`] edges.
 
+mod batch;
 mod memo;
 mod panes;
 mod terms;
@@ -27,13 +28,34 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::image::StreamImage;
+use crate::image::{ImagePart, StreamImage};
 use crate::items::Items;
+use crate::retention::batch::{Batch, Kept, ascending, slice_of};
 use crate::retention::memo::{Memo, no_slices};
-use crate::retention::panes::Panes;
+use crate::retention::panes::{EDGES_MAX, PaneId, Panes, Place};
 use crate::time::{SealPoint, Time};
-use rdf::{Direction, VertexId};
+use rdf::Direction;
 use store::slice::Slice;
+
+/// A run of so few batches is not merged: to merge each triple once a level costs more than a look at each batch, whose
+/// bounds say mostly that it has nothing.
+const SINGLE_MAX: usize = 16;
+
+/// After so many batches it is looked what nobody asked for meanwhile.
+const SWEEP_BATCHES: u64 = 8;
+
+/// What the sealed batches of a stream hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Holdings {
+    /// Items that are kept (count).
+    pub items: u64,
+    /// Their quads, as often as they came (count).
+    pub quads: u64,
+    /// What items hold beside their slices (bytes).
+    pub item_bytes: u64,
+    /// What slices hold (bytes).
+    pub slice_bytes: u64,
+}
 
 /// A place between two items of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,25 +77,6 @@ pub(crate) struct Pieces {
     pub(crate) edges: u64,
 }
 
-/// A sealed batch in which something came.
-#[derive(Clone, Debug)]
-struct Batch {
-    number: u64,
-    /// How many items of the stream are before its first.
-    first: u64,
-    /// By time.
-    items: Arc<Items>,
-    /// How many of them are its edge.
-    edge_items: usize,
-    /// The newest transient term that it names (its number).
-    newest_transient: Option<u64>,
-    /// Whether its rest is sealed, too.
-    is_whole: bool,
-    whole: Option<Arc<Slice>>,
-    edge: Option<Arc<Slice>>,
-    rest: Option<Arc<Slice>>,
-}
-
 /// The sealed batches of one stream.
 #[derive(Clone, Debug)]
 pub(crate) struct Retained {
@@ -86,9 +89,11 @@ pub(crate) struct Retained {
     first: Option<Time>,
     /// What came before this is no longer there.
     dropped: Option<Time>,
-    /// All whole batches below this number have their slices.
+    /// All whole batches below this number have had their slices.
     sliced: u64,
-    /// Items and the slices of single batches (bytes).
+    /// Up to this batch it was looked for what nobody asks for.
+    swept: u64,
+    /// Items, columns and the slices of parts of batches (bytes).
     bytes: u64,
     /// Whether slices are made with when and how often quads came.
     has_arrivals: bool,
@@ -108,6 +113,7 @@ impl Retained {
             first: None,
             dropped: None,
             sliced: 0,
+            swept: 0,
             bytes: 0,
             has_arrivals: false,
             late: Items::new(),
@@ -159,20 +165,38 @@ impl Retained {
     pub(crate) fn note_arrivals(&mut self, are_asked: bool) {
         self.memo.forget();
         if are_asked && !self.has_arrivals {
-            self.drop_panes();
-            self.sliced = 0;
-            for batch in &mut self.batches {
-                let before = batch.bytes();
-                batch.drop_slices();
-                self.bytes -= before - batch.bytes();
-            }
+            self.panes.drop_all();
+            self.drop_parts();
         }
         self.has_arrivals = are_asked;
+    }
+
+    fn drop_parts(&mut self) {
+        for batch in &mut self.batches {
+            self.bytes -= batch.bytes();
+            batch.drop_parts();
+            self.bytes += batch.bytes();
+        }
     }
 
     /// What it holds (bytes).
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes + self.panes.bytes()
+    }
+
+    /// What that is. O(batches).
+    pub(crate) fn holdings(&self) -> Holdings {
+        let mut holdings = Holdings {
+            item_bytes: self.late.bytes(),
+            ..Holdings::default()
+        };
+        for batch in &self.batches {
+            holdings.items += batch.len() as u64;
+            holdings.quads += batch.quads() as u64;
+            holdings.item_bytes += batch.item_bytes();
+        }
+        holdings.slice_bytes = self.bytes() - holdings.item_bytes;
+        holdings
     }
 
     /// The time of the first item that was ever sealed.
@@ -197,27 +221,21 @@ impl Retained {
     }
 
     fn add(&mut self, items: Arc<Items>) {
-        self.bytes += items.bytes();
         let (first, count) = (items.times()[0], items.len() as u64);
         let number = first.0 / self.grain_ms;
         self.first = self.first.or(Some(first));
-        let newest_transient = items.transients().map(VertexId::payload).max();
         match self.batches.back_mut() {
             Some(last) if last.number == number => {
-                last.newest_transient = last.newest_transient.max(newest_transient);
-                Arc::make_mut(&mut last.items).append(&items);
+                self.bytes -= last.bytes();
+                last.append(&items);
+                self.bytes += last.bytes();
             }
-            _ => self.batches.push_back(Batch {
-                number,
-                first: self.count,
-                edge_items: items.before(Time(number * self.grain_ms).later(1)),
-                items,
-                newest_transient,
-                is_whole: false,
-                whole: None,
-                edge: None,
-                rest: None,
-            }),
+            _ => {
+                self.sweep(number);
+                let batch = Batch::new(number, self.grain_ms, self.count, items);
+                self.bytes += batch.bytes();
+                self.batches.push_back(batch);
+            }
         }
         self.count += count;
     }
@@ -227,11 +245,11 @@ impl Retained {
         let cut = self.cut(time);
         let place = self.place(cut.batch);
         let here = self.batches.get(place)?;
-        if here.number == cut.batch && cut.item < here.items.len() {
-            return Some(here.items.times()[cut.item]);
+        if here.number == cut.batch && cut.item < here.len() {
+            return Some(here.time(cut.item));
         }
         let next = place + usize::from(here.number == cut.batch);
-        Some(self.batches.get(next)?.items.times()[0])
+        Some(self.batches.get(next)?.time(0))
     }
 
     /// The last item before `time`.
@@ -251,7 +269,7 @@ impl Retained {
         if batch.number != cut.batch || ordinal < batch.first {
             return None;
         }
-        batch.items.times().get(cut.item).copied()
+        (cut.item < batch.len()).then(|| batch.time(cut.item))
     }
 
     /// The first end of a whole batch in which something came that is not before `time`.
@@ -269,7 +287,7 @@ impl Retained {
         let batch = time.0 / self.grain_ms;
         let here = self.batches.get(self.place(batch));
         let here = here.filter(|here| here.number == batch);
-        let item = here.map_or(0, |here| here.items.before(time));
+        let item = here.map_or(0, |here| here.before(time));
         Cut { batch, item }
     }
 
@@ -282,7 +300,7 @@ impl Retained {
         let item = ordinal.saturating_sub(batch.first) as usize;
         Cut {
             batch: batch.number,
-            item: item.min(batch.items.len()),
+            item: item.min(batch.len()),
         }
     }
 
@@ -307,13 +325,25 @@ impl Retained {
             if batch.number * self.grain_ms >= span.end.0 {
                 break;
             }
-            for (time, quads) in batch.items.iter() {
+            for (time, quads) in batch.items(&self.panes).iter() {
                 if span.contains(&time) {
                     items.add(time, quads);
                 }
             }
         }
         items
+    }
+
+    /// Its items for an image, batch by batch.
+    pub(crate) fn image(&self) -> Vec<ImagePart> {
+        let batches = self.batches.iter();
+        let part = |batch: &Batch| match &batch.kept {
+            Kept::Plain(items) => ImagePart::Plain(Arc::clone(items)),
+            Kept::Columns(columns, pane) => {
+                ImagePart::Columns(columns.clone(), Arc::clone(self.panes.slice(*pane)))
+            }
+        };
+        batches.map(part).collect()
     }
 
     /// The slices of what is between two cuts.
@@ -353,14 +383,16 @@ impl Retained {
 
     /// Drops all batches that end by `floor`.
     pub(crate) fn drop_until(&mut self, floor: Time) {
-        let end_of = |batch: &Batch| Time((batch.number + 1) * self.grain_ms);
+        let grain_ms = self.grain_ms;
+        let end_of = |batch: &Batch| Time((batch.number + 1) * grain_ms);
         let mut dropped = None;
-        while let Some(batch) = self.batches.front() {
+        while let Some(batch) = self.batches.front_mut() {
             let end = end_of(batch);
             if end > floor || !batch.is_whole {
                 break;
             }
             self.bytes -= batch.bytes();
+            batch.leave(&mut self.panes);
             dropped = Some(end);
             self.batches.pop_front();
         }
@@ -381,10 +413,11 @@ impl Retained {
         }
     }
 
-    /// Gives up what can be made again from items.
+    /// Gives up what can be made again.
     pub(crate) fn drop_panes(&mut self) {
         self.memo.forget();
-        self.panes = Panes::default();
+        self.panes.drop_cached();
+        self.drop_parts();
     }
 
     /// The place of the first batch whose number is not below this one.
@@ -394,25 +427,170 @@ impl Retained {
 
     /// Makes the slices of the whole batches below this number that have none yet.
     pub(crate) fn slice_until(&mut self, number: u64) {
-        for place in self.place(self.sliced)..self.place(number) {
-            self.bytes += self.batches[place].make_whole(self.has_arrivals);
+        for at in self.place(self.sliced)..self.place(number) {
+            if self.batches[at].pane().is_none() {
+                self.single(at);
+            }
         }
         self.sliced = self.sliced.max(number);
     }
 
     /// Adds the slices of the whole batches of these numbers.
     fn panes(&mut self, numbers: Range<u64>, out: &mut Vec<Arc<Slice>>) {
-        let places = self.place(numbers.start)..self.place(numbers.end);
-        self.slice_until(numbers.end);
-        let slice_at = |place: usize| {
-            let batch: &Batch = &self.batches[place];
-            let slice = batch
-                .whole
-                .as_ref()
-                .expect("batches before `sliced` have theirs");
-            (batch.number, slice)
+        let mut left = self.place(numbers.start)..self.place(numbers.end);
+        if left.len() <= SINGLE_MAX {
+            return left.for_each(|at| self.cover(self.batches[at].place(), at..at + 1, out));
+        }
+        let mut start = numbers.start;
+        while !left.is_empty() {
+            let place = Place::largest(start, numbers.end);
+            start = place.numbers().end;
+            let within = self.split(&mut left, start);
+            self.cover(place, within, out);
+        }
+    }
+
+    /// Cuts the batches below `number` off the front.
+    fn split(&self, batches: &mut Range<usize>, number: u64) -> Range<usize> {
+        let at = self.place(number).clamp(batches.start, batches.end);
+        let front = batches.start..at;
+        batches.start = at;
+        front
+    }
+
+    /// Adds the slices of one pane's batches.
+    fn cover(&mut self, place: Place, batches: Range<usize>, out: &mut Vec<Arc<Slice>>) {
+        let place = match batches.len() {
+            0 => return,
+            1 => self.batches[batches.start].place(),
+            _ => place,
         };
-        self.panes.cover(numbers, places, &slice_at, out);
+        let known = self.panes.get(place);
+        let slice = known.or_else(|| match batches.len() {
+            1 => Some(self.single(batches.start)),
+            _ => self.pane(place, batches.clone()),
+        });
+        if let Some(slice) = slice {
+            return out.extend((!slice.is_empty()).then_some(slice));
+        }
+        let mut right = batches;
+        let left = self.split(&mut right, place.left().numbers().end);
+        self.cover(place.left(), left, out);
+        self.cover(place.right(), right, out);
+    }
+
+    /// The slice of one whole batch, which stands on it from now on if it stood on nothing.
+    fn single(&mut self, at: usize) -> Arc<Slice> {
+        let batch = &mut self.batches[at];
+        if let Some(known) = self.panes.peek(batch.place()) {
+            return Arc::clone(known);
+        }
+        let slice = Arc::new(batch.slice(&self.panes, self.has_arrivals));
+        let pane = self.panes.insert(batch.place(), Arc::clone(&slice));
+        self.bytes -= batch.bytes();
+        batch.stand_on(&mut self.panes, pane, self.grain_ms);
+        self.bytes += batch.bytes();
+        slice
+    }
+
+    /// Makes a pane of several batches; `None`: it would be too large.
+    fn pane(&mut self, place: Place, batches: Range<usize>) -> Option<Arc<Slice>> {
+        let whole = self.shared(batches.clone());
+        let slice = match whole.filter(|_| !self.has_arrivals) {
+            Some(whole) => {
+                let kept = self.batches.range(batches).map(|batch| &batch.kept);
+                let places = kept.flat_map(Kept::places).collect();
+                self.panes.slice(whole).part(&ascending(places))
+            }
+            None => {
+                let mut parts = Vec::new();
+                self.parts(place, batches, &mut parts);
+                let edges: u64 = parts.iter().map(|part| part.edges(Direction::Out)).sum();
+                if edges > EDGES_MAX {
+                    return None;
+                }
+                let parts: Vec<&Slice> = parts.iter().map(AsRef::as_ref).collect();
+                Slice::union(&parts)
+            }
+        };
+        let slice = Arc::new(slice);
+        self.panes.insert(place, Arc::clone(&slice));
+        Some(slice)
+    }
+
+    /// The pane that all these batches stand on.
+    fn shared(&self, batches: Range<usize>) -> Option<PaneId> {
+        let mut panes = self.batches.range(batches).map(Batch::pane);
+        let first = panes.next()??;
+        panes.all(|pane| pane == Some(first)).then_some(first)
+    }
+
+    /// The largest slices that are there and make up a pane.
+    fn parts(&mut self, place: Place, batches: Range<usize>, out: &mut Vec<Arc<Slice>>) {
+        if batches.len() < 2 {
+            return batches.for_each(|at| out.push(self.single(at)));
+        }
+        if let Some(pane) = self.panes.peek(place) {
+            return out.push(Arc::clone(pane));
+        }
+        let mut right = batches;
+        let left = self.split(&mut right, place.left().numbers().end);
+        self.parts(place.left(), left, out);
+        self.parts(place.right(), right, out);
+    }
+
+    /// From time to time: batches stand on the largest panes that they lie in, and what nobody asked for since the last
+    /// time is given up. Items of batches that no window has asked for whole become columns, too.
+    fn sweep(&mut self, number: u64) {
+        if number - self.swept.min(number) < SWEEP_BATCHES {
+            return;
+        }
+        for at in 0..self.batches.len() {
+            let batch = &self.batches[at];
+            if batch.is_whole && batch.pane().is_none() && batch.number < self.swept {
+                self.single(at);
+            }
+        }
+        for (place, pane) in self.panes.largest_first() {
+            self.settle(place, pane);
+        }
+        self.panes.sweep();
+        for batch in &mut self.batches {
+            self.bytes -= batch.bytes();
+            batch.sweep();
+            self.bytes += batch.bytes();
+        }
+        self.swept = number;
+    }
+
+    /// Moves batches to a pane that they lie in from smaller ones, and from such as windows must not see any more.
+    fn settle(&mut self, place: Place, pane: PaneId) {
+        let numbers = place.numbers();
+        let within = self.place(numbers.start)..self.place(numbers.end);
+        let mut quads = None;
+        let mut moved: Option<(PaneId, Vec<Option<u32>>)> = None;
+        for at in within {
+            let Some(own) = self.batches[at].pane() else {
+                continue;
+            };
+            let level = self.panes.level(own);
+            let is_better =
+                level < place.level || level == place.level && !self.panes.is_current(own);
+            if own == pane || !is_better {
+                continue;
+            }
+            if moved.as_ref().is_none_or(|(from, _)| *from != own) {
+                let quads = quads.get_or_insert_with(|| self.panes.slice(pane).quads());
+                moved = Some((own, self.panes.slice(own).places_among(quads)));
+            }
+            let Some((_, places)) = &moved else {
+                continue;
+            };
+            let batch = &mut self.batches[at];
+            self.bytes -= batch.bytes();
+            batch.move_to(&mut self.panes, pane, places);
+            self.bytes += batch.bytes();
+        }
     }
 
     /// A piece of one batch, if there is anything in it.
@@ -422,64 +600,16 @@ impl Retained {
         if batch.number != number {
             return None;
         }
-        let before = batch.bytes();
-        let items = items.start..items.end.min(batch.items.len());
-        let slice = batch.piece(items, self.has_arrivals);
-        self.bytes += batch.bytes() - before;
+        let items = items.start..items.end.min(batch.len());
+        let is_all = batch.is_whole && items == (0..batch.len());
+        if is_all && items.end != batch.edge_items {
+            let known = self.panes.get(batch.place());
+            let slice = known.unwrap_or_else(|| self.single(place));
+            return Some(slice).filter(|slice| !slice.is_empty());
+        }
+        self.bytes -= batch.bytes();
+        let slice = batch.part(&self.panes, items, self.has_arrivals);
+        self.bytes += batch.bytes();
         Some(slice).filter(|slice| !slice.is_empty())
     }
-}
-
-impl Batch {
-    /// Its items and the slices that it keeps (bytes).
-    fn bytes(&self) -> u64 {
-        let slices = [&self.whole, &self.edge, &self.rest];
-        let slices = slices.into_iter().flatten().map(|slice| slice.bytes());
-        self.items.bytes() + slices.sum::<u64>()
-    }
-
-    fn drop_slices(&mut self) {
-        (self.whole, self.edge, self.rest) = (None, None, None);
-    }
-
-    /// Makes the slice of all its items; so many bytes more.
-    fn make_whole(&mut self, has_arrivals: bool) -> u64 {
-        assert!(
-            self.is_whole,
-            "a window has whole batches only when they are sealed"
-        );
-        if self.whole.is_some() {
-            return 0;
-        }
-        let slice = slice_of(&self.items, 0..self.items.len(), has_arrivals);
-        let bytes = slice.bytes();
-        self.whole = Some(Arc::new(slice));
-        bytes
-    }
-
-    /// The slice of some of its items, kept where windows will ask again.
-    fn piece(&mut self, items: Range<usize>, has_arrivals: bool) -> Arc<Slice> {
-        let (edge, all) = (self.edge_items, self.items.len());
-        let is_end = self.is_whole && items.end == all;
-        let of = Arc::clone(&self.items);
-        let kept = match (items.start, items.end) {
-            (0, end) if end == edge => &mut self.edge,
-            (0, _) if is_end => &mut self.whole,
-            (start, _) if start == edge && is_end => &mut self.rest,
-            _ => &mut None,
-        };
-        let make = || Arc::new(slice_of(&of, items, has_arrivals));
-        Arc::clone(kept.get_or_insert_with(make))
-    }
-}
-
-/// The slice of some items of a batch.
-fn slice_of(items: &Items, range: Range<usize>, has_arrivals: bool) -> Slice {
-    if !has_arrivals {
-        return Slice::of(items.quads_of(range));
-    }
-    Slice::of_arrivals(range.map(|item| {
-        let time_ms = items.times()[item].0;
-        (time_ms, items.quads_of(item..item + 1))
-    }))
 }

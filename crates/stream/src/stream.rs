@@ -332,6 +332,12 @@ impl Stream {
         self.retained.drop_until(seen.min(time));
     }
 
+    /// Gives up what can be made again and what is kept for nobody in particular.
+    pub(crate) fn give_up(&mut self) {
+        self.retained.drop_panes();
+        self.forget_until(self.covered());
+    }
+
     /// Makes room for so many bytes: first what can be made again goes, then what is kept for nobody in particular.
     pub(crate) fn make_room(
         &mut self,
@@ -350,8 +356,7 @@ impl Stream {
         if fits(self) {
             return Ok(());
         }
-        self.retained.drop_panes();
-        self.forget_until(self.covered());
+        self.give_up();
         if fits(self) {
             return Ok(());
         }

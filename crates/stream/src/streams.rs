@@ -17,6 +17,7 @@ use crate::error::StreamError;
 use crate::image::StreamImage;
 use crate::items::Items;
 use crate::readiness::Readiness;
+use crate::retention::Holdings;
 use crate::schedule::{QueryId, Schedule, StreamId};
 use crate::stream::{Accepted, LateSeal, Seal, Stream};
 use crate::time::{SealPoint, Time};
@@ -208,6 +209,11 @@ impl Streams {
         Ok(stream.watermarks.sources().collect())
     }
 
+    /// What the sealed batches of a stream hold. O(batches).
+    pub fn holdings(&self, stream: StreamId) -> Result<Holdings, StreamError> {
+        Ok(self.readiness.stream(stream)?.retained.holdings())
+    }
+
     /// The vector: how far each stream is visible.
     pub fn vector(&self) -> Vec<(StreamId, SealPoint)> {
         self.readiness.vector()
@@ -323,6 +329,14 @@ impl Streams {
     ) -> Result<(), StreamError> {
         self.readiness
             .change(stream, |stream| stream.make_room(source, items.bytes()))
+    }
+
+    /// Gives up what a stream can make again and what it keeps for nobody in particular.
+    pub fn give_up(&mut self, stream: StreamId) -> Result<(), StreamError> {
+        self.readiness.change(stream, |stream| {
+            stream.give_up();
+            Ok(())
+        })
     }
 
     /// A source promises that its later items have at least this time, or says by an old promise that it is there.

@@ -1,12 +1,23 @@
 //! Panes: slices of aligned runs of batches, so that a long window is a few slices.
 //!
-//! Pane `(level, index)` has the batches of `[index << level, (index + 1) << level)`. Any run of `n` batches is at most
-//! two panes of each level, `2 log2 n` in all. A pane is made when a window first asks for it, from the largest panes
-//! that are there, so while a window slides, each triple is merged once a level. Panes that no window asked for while
-//! [`SWEEP_BATCHES`] batches were sealed are given up: the middle of a long window is one large pane, and its small ones are needed again only when
-//! the window's end comes by. So a long window holds about its content once, besides the slices of its batches.
+//! Pane `(level, index)` has the batches of `[index << level, (index + 1) << level)`; a pane of level 0 is one batch. Any run
+//! of `n` batches is at most two panes of each level, `2 log2 n` in all. A pane is made when a window first asks for it.
 //!
-//! A pane is not made larger than [`EDGES_MAX`] edges, because whoever makes it is waited for.
+//! **What batches stand on.** The items of a batch are columns beside a pane that has their quads ([`crate::columns`]). So a
+//! pane that batches stand on is kept as long as they are, and the other panes are a cache: those that no window asked for
+//! between two sweeps are given up. A sweep moves batches to the largest pane that they lie in. So a long window holds its
+//! content once, besides the small panes at its two ends:
+//!
+//! ```text
+//!   tail: made of parts of the pane below    middle: stood on, and asked for         front: made by merging
+//!   | 1 | 2 |   4   |               | 16 ... | 16 ... | 16 ... | 16 ... | 16 ... |   8   | 4 | 2 | 1 |
+//! ```
+//!
+//! A pane that has what windows must not see any more (batches that were dropped, terms that have other ids now, no column
+//! of arrivals) is not *current*: nobody is given it, and it goes with the last batch that stands on it.
+//!
+//! A pane is not made larger than [`EDGES_MAX`] edges, because whoever makes it is waited for, and because its small
+//! panes are held twice while a window's end comes by.
 //!
 //! Source: Li et al., "No pane, no gain" (SIGMOD Record 2005), with aligned powers of two as in Arasu and Widom,
 //! "Resource sharing in continuous sliding-window aggregates" (VLDB 2004, base intervals).
@@ -15,46 +26,41 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use rdf::Direction;
 use store::slice::Slice;
 
 /// The most edges of a pane that is merged of others.
-pub(crate) const EDGES_MAX: u64 = 1 << 20;
-
-/// A run of so few batches is not merged: to merge each triple once a level costs more than a look at each batch, whose
-/// bounds say mostly that it has nothing.
-const SINGLE_MAX: usize = 16;
-
-/// After so many batches it is looked which panes nobody asked for meanwhile.
-const SWEEP_BATCHES: u64 = 64;
+pub(crate) const EDGES_MAX: u64 = 1 << 18;
 
 /// Where a pane is: its level, and its index there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
-    level: u32,
-    index: u64,
+pub(super) struct Place {
+    pub(super) level: u32,
+    pub(super) index: u64,
 }
+
+/// One pane of a stream, ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct PaneId(u64);
 
 #[derive(Clone, Debug)]
 struct Pane {
+    place: Place,
     slice: Arc<Slice>,
-    /// Up to which batch the stream was asked for when the pane was last needed.
-    used: u64,
+    /// It was asked for since the last sweep.
+    is_used: bool,
+    /// How many batches stand on it.
+    batches: u32,
 }
 
 /// The panes of one stream.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Panes {
-    held: BTreeMap<Place, Pane>,
-    /// Up to which batch the stream was asked for.
-    newest: u64,
-    /// The same, when it was last looked for panes to give up.
-    swept: u64,
+    panes: BTreeMap<PaneId, Pane>,
+    /// Those that windows may have.
+    current: BTreeMap<Place, PaneId>,
+    made: u64,
     bytes: u64,
 }
-
-/// The number of the batch at a place of the list of batches, and its slice.
-type SliceAt<'a> = dyn Fn(usize) -> (u64, &'a Arc<Slice>) + 'a;
 
 impl Panes {
     /// What they hold (bytes).
@@ -62,122 +68,151 @@ impl Panes {
         self.bytes
     }
 
-    /// Adds slices that have exactly the batches of these numbers, which lie at these places.
-    pub(super) fn cover(
-        &mut self,
-        numbers: Range<u64>,
-        places: Range<usize>,
-        slice_at: &SliceAt<'_>,
-        out: &mut Vec<Arc<Slice>>,
-    ) {
-        self.newest = self.newest.max(numbers.end);
-        if self.newest - self.swept >= SWEEP_BATCHES {
-            self.sweep();
-        }
-        if places.len() <= SINGLE_MAX {
-            return out.extend(places.filter_map(|place| present(slice_at(place).1)));
-        }
-        let mut places = places;
-        let mut start = numbers.start;
-        while !places.is_empty() {
-            let place = Place::largest(start, numbers.end);
-            let end = place.numbers().end;
-            let within = split(&mut places, end, slice_at);
-            self.add(place, within, slice_at, out);
-            start = end;
-        }
+    /// The pane at a place, if it is current.
+    pub(super) fn get(&mut self, place: Place) -> Option<Arc<Slice>> {
+        let id = *self.current.get(&place)?;
+        let pane = self.panes.get_mut(&id)?;
+        pane.is_used = true;
+        Some(Arc::clone(&pane.slice))
     }
 
-    /// Drops all that have a batch before this one.
-    pub(super) fn drop_before(&mut self, number: u64) {
-        self.keep(|place, _| place.numbers().start >= number);
+    /// The same, without being asked for by a window.
+    pub(super) fn peek(&self, place: Place) -> Option<&Arc<Slice>> {
+        let id = self.current.get(&place)?;
+        Some(&self.panes[id].slice)
     }
 
-    /// Drops all that have this batch.
-    pub(super) fn drop_of(&mut self, number: u64) {
-        self.keep(|place, _| !place.numbers().contains(&number));
+    /// The slice of a pane, which batches stand on or which is current (asserted).
+    pub(super) fn slice(&self, id: PaneId) -> &Arc<Slice> {
+        &self.panes[&id].slice
     }
 
-    /// Adds the slices of one pane.
-    fn add(
-        &mut self,
-        place: Place,
-        places: Range<usize>,
-        slice_at: &SliceAt<'_>,
-        out: &mut Vec<Arc<Slice>>,
-    ) {
-        match places.len() {
-            0 => return,
-            1 => return out.extend(present(slice_at(places.start).1)),
-            _ => {}
-        }
-        if let Some(pane) = self.held.get_mut(&place) {
-            pane.used = self.newest;
-            return out.extend(present(&pane.slice));
-        }
-        let mut parts = Vec::new();
-        self.parts(place, places.clone(), slice_at, &mut parts);
-        let edges: u64 = parts.iter().map(|part| part.edges(Direction::Out)).sum();
-        if edges <= EDGES_MAX {
-            return out.extend(self.merge(place, &parts));
-        }
-        let mut right = places;
-        let left = split(&mut right, place.left().numbers().end, slice_at);
-        self.add(place.left(), left, slice_at, out);
-        self.add(place.right(), right, slice_at, out);
+    /// Whether windows may have a pane, and its place.
+    pub(super) fn is_current(&self, id: PaneId) -> bool {
+        let pane = self.panes.get(&id);
+        pane.is_some_and(|pane| self.current.get(&pane.place) == Some(&id))
     }
 
-    /// The largest slices that are there and make up a pane.
-    fn parts(
-        &self,
-        place: Place,
-        places: Range<usize>,
-        slice_at: &SliceAt<'_>,
-        out: &mut Vec<Arc<Slice>>,
-    ) {
-        if places.len() < 2 {
-            return out.extend(places.map(|at| Arc::clone(slice_at(at).1)));
-        }
-        if let Some(pane) = self.held.get(&place) {
-            return out.push(Arc::clone(&pane.slice));
-        }
-        let mut right = places;
-        let left = split(&mut right, place.left().numbers().end, slice_at);
-        self.parts(place.left(), left, slice_at, out);
-        self.parts(place.right(), right, slice_at, out);
+    /// The level of a pane.
+    pub(super) fn level(&self, id: PaneId) -> u32 {
+        self.panes[&id].place.level
     }
 
-    fn merge(&mut self, place: Place, parts: &[Arc<Slice>]) -> Option<Arc<Slice>> {
-        let parts: Vec<&Slice> = parts.iter().map(AsRef::as_ref).collect();
-        let slice = Arc::new(Slice::union(&parts));
+    /// Takes a pane that was made. There is no current one at its place.
+    pub(super) fn insert(&mut self, place: Place, slice: Arc<Slice>) -> PaneId {
+        let id = PaneId(self.made);
+        self.made += 1;
         self.bytes += slice.bytes();
+        let before = self.current.insert(place, id);
+        assert!(before.is_none(), "a pane is made where there is none");
         let pane = Pane {
-            slice: Arc::clone(&slice),
-            used: self.newest,
+            place,
+            slice,
+            is_used: true,
+            batches: 0,
         };
-        self.held.insert(place, pane);
-        present(&slice)
+        self.panes.insert(id, pane);
+        id
     }
 
-    /// Gives up what nobody asked for since the last time.
-    fn sweep(&mut self) {
-        let oldest = std::mem::replace(&mut self.swept, self.newest);
-        self.keep(|_, pane| pane.used >= oldest);
+    /// A batch stands on a pane from now on.
+    pub(super) fn stand_on(&mut self, id: PaneId) {
+        let pane = self.panes.get_mut(&id).expect("the pane is there");
+        pane.batches += 1;
     }
 
-    fn keep(&mut self, is_kept: impl Fn(Place, &Pane) -> bool) {
-        let bytes = &mut self.bytes;
-        self.held.retain(|&place, pane| {
-            let keeps = is_kept(place, pane);
-            *bytes -= if keeps { 0 } else { pane.slice.bytes() };
-            keeps
+    /// A batch does not stand on a pane any more.
+    pub(super) fn leave(&mut self, id: PaneId) {
+        let pane = self.panes.get_mut(&id).expect("a batch stood on the pane");
+        pane.batches -= 1;
+        if !self.is_current(id) {
+            self.give_up(id);
+        }
+    }
+
+    /// No window is given those any more that have a batch before this one.
+    pub(super) fn drop_before(&mut self, number: u64) {
+        self.retire(|place| place.numbers().start < number);
+    }
+
+    /// No window is given those any more that have this batch.
+    pub(super) fn drop_of(&mut self, number: u64) {
+        self.retire(|place| place.numbers().contains(&number));
+    }
+
+    /// No window is given any of them any more.
+    pub(super) fn drop_all(&mut self) {
+        self.retire(|_| true);
+    }
+
+    /// Gives up those that no batch stands on, whether windows ask for them or not.
+    pub(super) fn drop_cached(&mut self) {
+        self.give_up_where(|pane| pane.batches == 0);
+    }
+
+    /// Gives up those that no batch stands on and nobody asked for since the last time.
+    pub(super) fn sweep(&mut self) {
+        self.give_up_where(|pane| pane.batches == 0 && !pane.is_used);
+        for pane in self.panes.values_mut() {
+            pane.is_used = false;
+        }
+    }
+
+    /// The current panes, the largest first.
+    pub(super) fn largest_first(&self) -> Vec<(Place, PaneId)> {
+        let current = self.current.iter().rev();
+        current.map(|(place, id)| (*place, *id)).collect()
+    }
+
+    fn retire(&mut self, is_retired: impl Fn(Place) -> bool) {
+        let places = self.current.keys().copied();
+        let retired: Vec<Place> = places.filter(|place| is_retired(*place)).collect();
+        for place in retired {
+            if let Some(id) = self.current.remove(&place) {
+                self.give_up(id);
+            }
+        }
+    }
+
+    /// Gives up a pane that is not current, if no batch stands on it.
+    fn give_up(&mut self, id: PaneId) {
+        if self.panes.get(&id).is_some_and(|pane| pane.batches == 0) {
+            let pane = self.panes.remove(&id).expect("it was just there");
+            self.bytes -= pane.slice.bytes();
+        }
+    }
+
+    fn give_up_where(&mut self, is_given_up: impl Fn(&Pane) -> bool) {
+        let Panes {
+            panes,
+            current,
+            bytes,
+            ..
+        } = self;
+        panes.retain(|id, pane| {
+            let is_kept = !is_given_up(pane);
+            if !is_kept {
+                *bytes -= pane.slice.bytes();
+                if current.get(&pane.place) == Some(id) {
+                    current.remove(&pane.place);
+                }
+            }
+            is_kept
         });
     }
 }
 
 impl Place {
+    /// That of one batch.
+    pub(super) fn single(number: u64) -> Place {
+        Place {
+            level: 0,
+            index: number,
+        }
+    }
+
     /// The largest pane that begins at `start` and does not pass `end`, which is after it.
-    fn largest(start: u64, end: u64) -> Place {
+    pub(super) fn largest(start: u64, end: u64) -> Place {
         let aligned = start.trailing_zeros().min(u64::BITS - 1);
         let level = aligned.min((end - start).ilog2());
         Place {
@@ -186,42 +221,24 @@ impl Place {
         }
     }
 
-    fn numbers(self) -> Range<u64> {
+    /// The numbers of its batches.
+    pub(super) fn numbers(self) -> Range<u64> {
         self.index << self.level..(self.index + 1) << self.level
     }
 
-    fn left(self) -> Place {
+    /// Its first half, of a level above 0.
+    pub(super) fn left(self) -> Place {
         Place {
             level: self.level - 1,
             index: self.index * 2,
         }
     }
 
-    fn right(self) -> Place {
+    /// Its second half, of a level above 0.
+    pub(super) fn right(self) -> Place {
         Place {
             level: self.level - 1,
             index: self.index * 2 + 1,
         }
     }
-}
-
-/// Cuts the places of batches below `number` off the front.
-fn split(places: &mut Range<usize>, number: u64, slice_at: &SliceAt<'_>) -> Range<usize> {
-    let (mut low, mut high) = (places.start, places.end);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if slice_at(middle).0 < number {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    let front = places.start..low;
-    places.start = low;
-    front
-}
-
-/// A slice in which there is something.
-fn present(slice: &Arc<Slice>) -> Option<Arc<Slice>> {
-    (!slice.is_empty()).then(|| Arc::clone(slice))
 }

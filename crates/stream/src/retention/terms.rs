@@ -6,17 +6,29 @@
 //! was named costs a look at the last batches, however long the windows are.
 
 use super::Retained;
+use super::panes::PaneId;
+use crate::items;
 use rdf::VertexId;
 use rdf::transient::Renamed;
-use std::sync::Arc;
+use std::collections::BTreeSet;
 
 impl Retained {
-    /// Gives each transient id that an item names, as often as items do.
+    /// Gives each transient id that an item names, at least once.
     pub(crate) fn name_transients(&self, name: &mut dyn FnMut(VertexId)) {
+        let mut named: BTreeSet<PaneId> = BTreeSet::new();
         let batches = self.batches.iter();
-        let with = batches.filter(|batch| batch.newest_transient.is_some());
-        let sealed = with.flat_map(|batch| batch.items.transients());
-        sealed.chain(self.late.transients()).for_each(name);
+        for batch in batches.filter(|batch| batch.newest_transient.is_some()) {
+            // All batches of a pane that windows may have are there still.
+            match batch.pane().filter(|pane| self.panes.is_current(*pane)) {
+                Some(pane) if named.insert(pane) => {
+                    let quads = self.panes.slice(pane).quads();
+                    items::transients_of(&quads).for_each(&mut *name);
+                }
+                Some(_) => {}
+                None => batch.items(&self.panes).transients().for_each(&mut *name),
+            }
+        }
+        self.late.transients().for_each(name);
     }
 
     /// Puts stored ids in place of transient ones.
@@ -28,14 +40,15 @@ impl Retained {
             if newest.is_none_or(|newest| newest < renamed.oldest()) {
                 continue;
             }
-            let before = batch.bytes();
-            if !Arc::make_mut(&mut batch.items).rename(renamed) {
+            let mut items = batch.items(&self.panes).into_owned();
+            if !items.rename(renamed) {
                 continue;
             }
-            batch.drop_slices();
-            self.bytes -= before - batch.bytes();
-            self.sliced = self.sliced.min(batch.number);
+            self.bytes -= batch.bytes();
+            batch.drop_parts();
+            batch.replace(&mut self.panes, items);
             self.panes.drop_of(batch.number);
+            self.bytes += batch.bytes();
         }
     }
 }

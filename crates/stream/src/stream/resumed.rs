@@ -3,7 +3,8 @@
 use super::Stream;
 use crate::batch::OpenBatches;
 use crate::definition::Definition;
-use crate::image::StreamImage;
+use crate::image::{ImageItems, ImagePart, StreamImage};
+use crate::items::Items;
 use crate::retention::Retained;
 use crate::time::{SealPoint, Time};
 use crate::vector::Vector;
@@ -12,8 +13,9 @@ use std::sync::Arc;
 impl Stream {
     /// How it stands.
     pub(crate) fn image(&self) -> StreamImage {
-        let mut items = self.retained.items(Time(0)..Time::MAX);
-        self.open.open().for_each(|open| items.append(open));
+        let mut items = self.retained.image();
+        let open = self.open.open().cloned().map(Arc::new);
+        items.extend(open.map(ImagePart::Plain));
         StreamImage {
             begin: self.begin(),
             first: self.retained.first(),
@@ -23,7 +25,7 @@ impl Stream {
             settled: self.open.settled_point(),
             watermark: self.watermark(),
             sources: self.watermarks.promises(),
-            items,
+            items: ImageItems::of(items),
             revealed: self.retained.revealed().clone(),
         }
     }
@@ -32,16 +34,22 @@ impl Stream {
     pub(crate) fn of_image(definition: Definition, image: &StreamImage, now: Time) -> Stream {
         let mut stream = Stream::new(definition, image.begin, now, 1);
         let grain_ms = stream.definition.grain_ms;
-        let oldest = image.items.times().iter().min().copied();
+        let first = |items: &Items| items.times().iter().min().copied();
+        let oldest = image.items.parts().filter_map(|part| first(&part)).min();
         let oldest = oldest.map_or(image.visible, |time| SealPoint::whole(time.0 / grain_ms));
         stream.open = OpenBatches::sealed_until(grain_ms, oldest.min(image.visible));
         stream.retained = Retained::behind(grain_ms, image);
-        let late = stream.open.add(&image.items);
-        assert!(late.is_empty(), "nothing is older than the oldest");
-        stream.open.obey(image.visible);
-        while let Some(sealed) = stream.open.next_settled() {
-            stream.retained.seal(sealed.until, Arc::new(sealed.items));
+        // Part by part, so that what is sealed is held as columns before all is read.
+        for part in image.items.parts() {
+            let end = first(&part).unwrap_or_default();
+            stream.restore_until(SealPoint::before(end, grain_ms, false).min(image.visible));
+            let late = stream.open.add(&part);
+            assert!(
+                late.is_empty(),
+                "parts ascend, and nothing is older than the oldest"
+            );
         }
+        stream.restore_until(image.visible);
         stream.retained.reveal(&image.revealed);
         stream.is_resuming = true;
         stream.vector = Vector::new(1, image.visible);
@@ -55,5 +63,13 @@ impl Stream {
         }
         stream.watermarks.advance(image.watermark);
         stream
+    }
+
+    /// Seals what is before a point, as it was sealed before.
+    fn restore_until(&mut self, point: SealPoint) {
+        self.open.obey(point);
+        while let Some(sealed) = self.open.next_settled() {
+            self.retained.seal(sealed.until, Arc::new(sealed.items));
+        }
     }
 }
