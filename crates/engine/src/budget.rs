@@ -9,6 +9,10 @@
 //! |---|---|---|
 //! | any thread of a query | `Budget::used`, `Pool::used` by compare-exchange | growing, shrinking |
 //! | the owner of the query | drop of `Budget` | once, after its threads have ended |
+//! | whoever has the streams | `Pool::streams` by compare-exchange | a push asks; afterwards what is held is said |
+//!
+//! What changes and streams hold is less for queries, and what queries and changes hold is less for streams. A quarter of the
+//! pool is left to queries in any case, and a quarter to streams: neither can shut the other out.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,6 +23,11 @@ const SMALL_BYTES: u64 = 2 << 20;
 /// used up does not end light ones.
 const RESERVE: u64 = 16;
 const _: () = assert!(RESERVE > 1, "most of the pool is for those who hold more");
+/// The part of what streams may hold together, one in so many, that is kept for small ones: so that one which floods does not
+/// stop the others.
+const STREAM_RESERVE: u64 = 8;
+/// A stream is small if it holds no more than one in so many of what all may hold.
+const SMALL_STREAM: u64 = 32;
 
 /// A limit of memory was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,6 +49,8 @@ pub struct Pool {
     used: AtomicU64,
     /// What changes that are in no file yet hold in memory.
     changes: AtomicU64,
+    /// What streams hold: items, slices, terms and reports.
+    streams: AtomicU64,
     limit: u64,
 }
 
@@ -49,6 +60,7 @@ impl Pool {
         Arc::new(Pool {
             used: AtomicU64::new(0),
             changes: AtomicU64::new(0),
+            streams: AtomicU64::new(0),
             limit: limit_bytes,
         })
     }
@@ -58,15 +70,83 @@ impl Pool {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// The pool's size: what it was made with, less what changes hold; a quarter of it is left in any case.
+    /// Bytes that streams hold now.
+    pub fn stream_bytes(&self) -> u64 {
+        self.streams.load(Ordering::Relaxed)
+    }
+
+    /// The pool's size: what it was made with, less what changes and streams hold; a quarter of it is left in any case.
     pub fn limit_bytes(&self) -> u64 {
         let changes = self.changes.load(Ordering::Relaxed);
-        self.limit.saturating_sub(changes).max(self.limit / 4)
+        let others = changes.saturating_add(self.stream_bytes());
+        self.limit.saturating_sub(others).max(self.limit / 4)
+    }
+
+    /// What streams may hold together: what changes and queries leave, a quarter in any case.
+    fn stream_limit_bytes(&self) -> u64 {
+        let changes = self.changes.load(Ordering::Relaxed);
+        let others = changes.saturating_add(self.used_bytes());
+        self.limit.saturating_sub(others).max(self.limit / 4)
     }
 
     /// Says what changes that are in no file yet hold in memory (bytes): so much less is left for queries.
     pub(crate) fn set_changes(&self, bytes: u64) {
         self.changes.store(bytes, Ordering::Relaxed);
+    }
+}
+
+/// What the streams of one owner hold of a [`Pool`]. It is given back when this is dropped.
+#[derive(Debug)]
+pub(crate) struct StreamShare {
+    pool: Arc<Pool>,
+    held: u64,
+}
+
+impl StreamShare {
+    /// Nothing yet.
+    pub(crate) fn new(pool: &Arc<Pool>) -> StreamShare {
+        StreamShare {
+            pool: Arc::clone(pool),
+            held: 0,
+        }
+    }
+
+    /// Takes bytes for what is about to come to a stream that holds `own` bytes, or none of them. What is then held is to be
+    /// said ([`StreamShare::set`]).
+    pub(crate) fn ask(&mut self, bytes: u64, own: u64) -> Result<(), Exhausted> {
+        let all = self.pool.stream_limit_bytes();
+        let limit = if own.saturating_add(bytes) <= all / SMALL_STREAM {
+            all
+        } else {
+            all - all / STREAM_RESERVE
+        };
+        let taken = add_below(&self.pool.streams, bytes, limit);
+        taken.map_err(|exhausted| Exhausted {
+            of_all: true,
+            ..exhausted
+        })?;
+        self.held += bytes;
+        Ok(())
+    }
+
+    /// Says what is held, be there room for it or not.
+    pub(crate) fn set(&mut self, bytes: u64) {
+        let before = std::mem::replace(&mut self.held, bytes);
+        if bytes >= before {
+            self.pool
+                .streams
+                .fetch_add(bytes - before, Ordering::Relaxed);
+        } else {
+            self.pool
+                .streams
+                .fetch_sub(before - bytes, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for StreamShare {
+    fn drop(&mut self) {
+        self.set(0);
     }
 }
 
@@ -199,5 +279,42 @@ mod tests {
         assert_eq!(pool.limit_bytes(), 25 << 20);
         pool.set_changes(0);
         budget.take(10 << 20).unwrap();
+    }
+
+    #[test]
+    fn streams_and_queries_leave_each_other_a_quarter() {
+        let pool = Pool::new(128 << 20);
+        let mut streams = StreamShare::new(&pool);
+        streams.ask(60 << 20, 0).unwrap();
+        assert_eq!(pool.limit_bytes(), 68 << 20);
+        let refused = streams.ask(60 << 20, 60 << 20).unwrap_err();
+        assert!(refused.of_all && refused.limit == 112 << 20, "{refused}");
+        let budget = Budget::new(&pool, u64::MAX);
+        budget.take(40 << 20).unwrap();
+        assert!(streams.ask(20 << 20, 60 << 20).is_err(), "a query has it");
+        streams.set(120 << 20);
+        assert_eq!(pool.limit_bytes(), 32 << 20);
+        streams.set(10 << 20);
+        pool.set_changes(u64::MAX);
+        streams.ask(18 << 20, 10 << 20).unwrap();
+        assert!(streams.ask(1 << 20, 28 << 20).is_err());
+        assert_eq!(pool.stream_bytes(), 28 << 20);
+        drop(streams);
+        assert_eq!((pool.stream_bytes(), pool.used_bytes()), (0, 40 << 20));
+    }
+
+    #[test]
+    fn a_stream_that_floods_leaves_something_for_small_ones() {
+        let pool = Pool::new(128 << 20);
+        let mut streams = StreamShare::new(&pool);
+        let mut own = 0;
+        while streams.ask(1 << 20, own).is_ok() {
+            own += 1 << 20;
+        }
+        assert_eq!(own, 112 << 20);
+        for other in 0..4 {
+            streams.ask(2 << 20, 2 * (other % 2) << 20).unwrap();
+        }
+        assert!(streams.ask(1, own).is_err());
     }
 }

@@ -14,6 +14,7 @@ mod feed;
 mod late;
 mod queries;
 mod restored;
+mod room;
 mod streams;
 mod templates;
 mod terms;
@@ -25,6 +26,7 @@ use super::info::{Arrivals, HubStream};
 use super::registered::Registered;
 use super::report::StandingReport;
 use super::windows::Windows;
+use crate::budget::StreamShare;
 use crate::database::Database;
 use crate::error::{Kind, QueryError, Unit};
 use crate::moment::Graph;
@@ -75,6 +77,10 @@ pub struct Hub {
     unawaited: u32,
     /// Reports that are shown when the log has them.
     withheld: Vec<Reported>,
+    /// What it holds of the database's memory; `None` while a log is replayed.
+    share: Option<StreamShare>,
+    /// What reports hold that are kept for consumers (bytes).
+    report_bytes: u64,
     /// What was ready before the last stop and was not reported then, with the graph of its moment.
     due: VecDeque<Due>,
     costs: HubCosts,
@@ -121,7 +127,9 @@ pub(super) type Take<'t> = dyn FnMut(Reported) -> Result<ControlFlow<()>, QueryE
 impl Hub {
     /// None yet. Streams that store something need a database that can be changed.
     pub fn new(database: Database) -> Hub {
-        Hub::over(Base::Open(database))
+        let mut hub = Hub::over(Base::Open(database.clone()));
+        hub.draw_on(&database);
+        hub
     }
 
     fn over(base: Base) -> Hub {
@@ -145,6 +153,8 @@ impl Hub {
             is_needed: false,
             unawaited: 0,
             withheld: Vec::new(),
+            share: None,
+            report_bytes: 0,
             due: VecDeque::new(),
             costs: HubCosts::default(),
             windows: Windows::default(),
@@ -158,6 +168,12 @@ impl Hub {
 
     /// Does all that has become possible, and shows each report.
     pub fn advance(&mut self, take: &mut Take<'_>) -> Result<ControlFlow<()>, QueryError> {
+        let advanced = self.go_on(take);
+        self.say_held();
+        advanced
+    }
+
+    fn go_on(&mut self, take: &mut Take<'_>) -> Result<ControlFlow<()>, QueryError> {
         if self.show_withheld(take)?.is_break() {
             return Ok(ControlFlow::Break(()));
         }

@@ -58,6 +58,16 @@ pub struct StreamInfo {
     pub is_idle: bool,
     /// What its items, their slices and their terms hold (bytes).
     pub held_bytes: u64,
+    /// What of that open batches hold (bytes).
+    pub open_bytes: u64,
+    /// What of that sealed items hold beside their slices (bytes).
+    pub item_bytes: u64,
+    /// What of that slices hold (bytes).
+    pub slice_bytes: u64,
+    /// Sealed items that windows may still reach (count).
+    pub items: u64,
+    /// Their quads, as often as they came (count).
+    pub quads: u64,
     /// Items that came late (count).
     pub late: u64,
     /// What of that its terms hold that are not stored (bytes): a term counts where it was named first.

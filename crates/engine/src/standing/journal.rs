@@ -66,6 +66,11 @@ impl Journal {
         self.last
     }
 
+    /// What its reports hold (bytes).
+    pub(super) fn bytes(&self) -> u64 {
+        (self.bytes + self.entries.len() * size_of::<JournalEntry>()) as u64
+    }
+
     /// The number of the last report that was let go, and the reports that are there.
     pub(super) fn parts(&self) -> (u64, impl ExactSizeIterator<Item = &JournalEntry>) {
         let gone = self.last - self.entries.len() as u64;

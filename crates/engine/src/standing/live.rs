@@ -6,6 +6,8 @@
 //! | `journals` | whoever has the hub, under their own lock | consumers, with that lock |
 //! | `last` | whoever has the hub, under its own lock | whoever lists queries, with that lock |
 //! | `arrived` | told under the lock of `journals` | consumers that wait |
+//! | `journal_bytes` | whoever has the lock of `journals` | whoever has the hub |
+//! | `figures` | the ticker, once a second | whoever must not wait for the hub |
 //! | `told` | called after each report and each query that is gone, with the query's name | whoever cannot wait on a thread |
 //!
 //! A push returns when what it made possible has been done: its seals are committed and the reports that they complete are
@@ -33,6 +35,7 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use store::disk::{Disk, RealDisk};
@@ -41,6 +44,8 @@ use store::disk::{Disk, RealDisk};
 const AHEAD_MAX_MS: u64 = 24 * 60 * 60 * 1000;
 /// How often time is told to the streams.
 const TICK: Duration = Duration::from_millis(20);
+/// Figures of streams are noted every so many ticks: once a second.
+const FIGURES_TICKS: u32 = 50;
 
 /// What became of a push.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,6 +72,10 @@ struct LiveInner {
     last: Mutex<BTreeMap<String, LastReport>>,
     arrived: Condvar,
     told: Box<Told>,
+    /// What journals hold (bytes).
+    journal_bytes: AtomicU64,
+    /// How streams stood a moment ago.
+    figures: Mutex<Arc<[StreamInfo]>>,
 }
 
 /// Is told that a query has a new report, or is gone. It must not block, nor call [`Live`].
@@ -137,9 +146,12 @@ impl Live {
         journals: BTreeMap<String, Journal>,
         told: impl Fn(&str) + Send + Sync + 'static,
     ) -> Live {
+        let journal_bytes = journals.values().map(Journal::bytes).sum();
         let inner = Arc::new(LiveInner {
             hub: Mutex::new(hub),
             database,
+            journal_bytes: AtomicU64::new(journal_bytes),
+            figures: Mutex::new(Arc::default()),
             journals: Mutex::new(journals),
             last: Mutex::new(BTreeMap::new()),
             arrived: Condvar::new(),
@@ -171,6 +183,11 @@ impl Live {
     /// The streams, by name.
     pub fn streams(&self) -> Vec<StreamInfo> {
         self.hub().streams()
+    }
+
+    /// The same as they stood at most about a second ago, for whoever must not wait: streams may be busy for some time.
+    pub fn figures(&self) -> Arc<[StreamInfo]> {
+        Arc::clone(&self.inner.figures())
     }
 
     /// A stream by its name.
@@ -235,7 +252,9 @@ impl Live {
     pub fn unregister(&self, name: &str) -> Result<(), QueryError> {
         let mut hub = self.hub();
         hub.unregister(name)?;
-        self.inner.journals().remove(name);
+        let gone = self.inner.journals().remove(name);
+        let bytes = gone.map_or(0, |journal| journal.bytes());
+        self.inner.journal_bytes.fetch_sub(bytes, Ordering::Relaxed);
         self.inner.last().remove(name);
         drop(hub);
         // Whoever waits for its reports sees that there is no such query.
@@ -322,8 +341,7 @@ impl Live {
         // The items are taken, whatever becomes of what they make possible: a commit that fails is tried again.
         drop(self.inner.advance(&mut hub));
         hub.tell(true)?;
-        let info = hub.stream_info(stream)?;
-        let latest_ms = if info.settings.arrival_time {
+        let latest_ms = if hub.has_arrival_time(stream)? {
             items.first().map(|_| hub.now_ms())
         } else {
             items.iter().map(|item| item.time_ms).max()
@@ -331,7 +349,7 @@ impl Live {
         Ok(Pushed {
             taken,
             late,
-            settled_ms: info.covered_ms,
+            settled_ms: hub.covered_ms(stream)?,
             latest_ms,
             is_durable: hub.keeps_log(),
             next_position: hub.position(stream, source)?,
@@ -418,6 +436,10 @@ impl Live {
 }
 
 impl LiveInner {
+    fn figures(&self) -> MutexGuard<'_, Arc<[StreamInfo]>> {
+        self.figures.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn journals(&self) -> MutexGuard<'_, BTreeMap<String, Journal>> {
         self.journals.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -453,14 +475,20 @@ impl LiveInner {
                 line?.into()
             };
             if let Some(journal) = self.journals().get_mut(&report.query) {
+                let before = journal.bytes();
                 journal.add(line, report.instance.clone());
+                self.journal_bytes
+                    .fetch_add(journal.bytes(), Ordering::Relaxed);
+                self.journal_bytes.fetch_sub(before, Ordering::Relaxed);
             }
             self.note_last(&report);
             self.arrived.notify_all();
             (self.told)(&report.query);
             Ok(ControlFlow::Continue(()))
         };
-        hub.advance(&mut keep).map(|_| ())
+        let advanced = hub.advance(&mut keep).map(|_| ());
+        hub.hold_reports(self.journal_bytes.load(Ordering::Relaxed));
+        advanced
     }
 }
 
@@ -478,7 +506,7 @@ impl Keeper for LiveInner {
 
 /// Tells the streams the time until nobody is left.
 fn tick(live: &Weak<LiveInner>) {
-    loop {
+    for tick in 0_u32.. {
         std::thread::sleep(TICK);
         let Some(live) = live.upgrade() else {
             return;
@@ -487,6 +515,9 @@ fn tick(live: &Weak<LiveInner>) {
         hub.tick(now_ms());
         // What fails is a query's own, and its next evaluation says so again.
         drop(live.advance(&mut hub));
+        if tick % FIGURES_TICKS == 0 {
+            *live.figures() = hub.streams().into();
+        }
     }
 }
 

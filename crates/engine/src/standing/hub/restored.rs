@@ -56,6 +56,7 @@ impl Hub {
         // What the log and the generation brought has ids of the dictionary, all of it.
         let live = database.graph().dictionary.live().counts();
         self.terms.given = self.terms.given.or_more(live);
+        self.draw_on(&database);
         self.base = Base::Open(database);
         self.reach();
     }

@@ -134,6 +134,7 @@ impl Hub {
         self.streams.drop_stream(id).map_err(refused)?;
         self.settings.remove(&id);
         self.arrivals.remove(&id);
+        self.say_held();
         self.positions.retain(|(stream, _), _| *stream != id);
         let is_other = |seal: &Seal| seal.stream != id;
         self.taken.retain(is_other);
@@ -155,10 +156,24 @@ impl Hub {
         self.info(self.stream(name)?)
     }
 
+    /// What is before this is decided and seen in a stream (milliseconds).
+    pub(in crate::standing) fn covered_ms(&self, name: &str) -> Result<u64, QueryError> {
+        let status = self.streams.status(self.stream(name)?);
+        Ok(status.map_err(refused)?.covered.0)
+    }
+
+    /// Whether items of a stream have the time of their arrival.
+    pub(in crate::standing) fn has_arrival_time(&self, name: &str) -> Result<bool, QueryError> {
+        Ok(self.settings[&self.stream(name)?].arrival_time)
+    }
+
     pub(super) fn info(&self, id: StreamId) -> Result<StreamInfo, QueryError> {
         let status = self.streams.status(id).map_err(refused)?;
         let settings = self.settings.get(&id);
         let settings = settings.ok_or_else(|| refused(StreamError::NoStream(id)))?;
+        let held = self.streams.holdings(id).map_err(refused)?;
+        let term_bytes = self.terms.transient.bytes_of(TermHolder(id.0));
+        let sealed_bytes = held.item_bytes + held.slice_bytes;
         let queries = self.queries.values();
         let readers = queries.filter(|query| query.reads.contains(&id));
         let sources = self.streams.sources(id).map_err(refused)?;
@@ -170,7 +185,12 @@ impl Hub {
             is_idle: status.is_idle,
             held_bytes: status.held_bytes,
             late: self.late.get(&id).map_or(0, |late| late.items),
-            term_bytes: self.terms.transient.bytes_of(TermHolder(id.0)),
+            open_bytes: status.held_bytes.saturating_sub(sealed_bytes + term_bytes),
+            item_bytes: held.item_bytes,
+            slice_bytes: held.slice_bytes,
+            items: held.items,
+            quads: held.quads,
+            term_bytes,
             arrivals: self.arrivals.get(&id).copied().unwrap_or_default(),
             source_count: sources.len() as u64,
             idle_source_count: idle as u64,

@@ -79,6 +79,20 @@ impl Hub {
         stream: StreamId,
         source: SourceId,
         said: Said,
+        scope: Option<&mut BlankScope>,
+        items: &[TimedQuads],
+    ) -> Result<Accepted, QueryError> {
+        self.ask_room(stream, items)?;
+        let accepted = self.accept_asked(stream, source, said, scope, items);
+        self.say_held();
+        accepted
+    }
+
+    fn accept_asked(
+        &mut self,
+        stream: StreamId,
+        source: SourceId,
+        said: Said,
         mut scope: Option<&mut BlankScope>,
         items: &[TimedQuads],
     ) -> Result<Accepted, QueryError> {
@@ -138,7 +152,7 @@ impl Hub {
         }
     }
 
-    fn sweep_terms(&mut self) {
+    pub(super) fn sweep_terms(&mut self) {
         let Hub {
             terms,
             streams,

@@ -24,6 +24,7 @@ use crate::standing::journal::Journal;
 use crate::standing::report::ReportRow;
 use rdf::dictionary::{DictionaryView, LiveDictionary};
 use rdf::transient::{TransientTerms, TransientView};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use stream::{Items, SourceId, StreamImage, Time};
@@ -141,25 +142,31 @@ impl HubImage {
             put.maybe(promised.get(&SourceId(place)).map(|time| time.0));
             put.maybe(*position);
         }
-        self.put_items(put, &stream.items, dictionary)?;
-        self.put_items(put, &stream.revealed, dictionary)?;
+        self.put_items(put, || stream.items.parts(), dictionary)?;
+        let revealed = || std::iter::once(Cow::Borrowed(&stream.revealed));
+        self.put_items(put, revealed, dictionary)?;
         put.number(picture.late_items);
         put.maybe(picture.side_promise.map(|time| time.0));
         Ok(())
     }
 
-    fn put_items(
+    /// Puts items, a chunk for the quads of each part.
+    fn put_items<'i, P: Iterator<Item = Cow<'i, Items>>>(
         &self,
         put: &mut Put,
-        items: &Items,
+        parts: impl Fn() -> P,
         dictionary: &TransientView<'_>,
     ) -> Result<(), QueryError> {
-        put.number(items.len() as u64);
-        for (time, quads) in items.iter() {
-            put.number(time.0);
-            put.number(quads.len() as u64);
+        put.number(parts().map(|part| part.len() as u64).sum());
+        let mut chunks = Vec::new();
+        for part in parts() {
+            for (time, quads) in part.iter() {
+                put.number(time.0);
+                put.number(quads.len() as u64);
+            }
+            chunks.extend(chunk_of(part.quads(), dictionary, self.seed)?);
         }
-        put.raw(&chunk_of(items.quads(), dictionary, self.seed)?);
+        put.raw(&chunks);
         Ok(())
     }
 
@@ -223,7 +230,7 @@ fn take_stream(
         }
         sources.push((source, take.maybe()?));
     }
-    stream.items = take_items(take, live)?;
+    stream.items = take_items(take, live)?.into();
     stream.revealed = take_items(take, live)?;
     Ok(StreamPicture {
         settings,

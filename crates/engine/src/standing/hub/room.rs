@@ -1,0 +1,110 @@
+//! The memory of a hub on the one account of its database ([`crate::budget`]).
+//!
+//! A push asks for what its items and their terms may take before they are taken. What streams hold is said again after
+//! everything that changes it: open and sealed items, slices and panes, transient terms, and the reports that are kept for
+//! consumers. So queries have what streams leave, and the other way round.
+//!
+//! Where there is no room, the stream that is pushed to gives up what it can make again and what it keeps for nobody; then
+//! its source is told to wait. Other streams are asked for nothing: each is answered for by its own push, and what a stream that
+//! floods may not take is kept for small ones.
+//!
+//! Cost: O(streams) a push, an addition each.
+
+use super::super::items::TimedQuads;
+use super::{Hub, refused};
+use crate::budget::{Exhausted, StreamShare};
+use crate::database::Database;
+use crate::error::{Kind, QueryError, Unit};
+use oxrdf::{Quad, TermRef};
+use store::delta::IdQuad;
+use stream::{StreamId, Time};
+
+/// What a term takes beside its text, where only items have it (bytes).
+const TERM_BYTES: usize = 48;
+
+impl Hub {
+    /// From now on what is held is on the account of this database.
+    pub(super) fn draw_on(&mut self, database: &Database) {
+        self.share = Some(StreamShare::new(&database.shared().pool));
+        self.say_held();
+    }
+
+    /// Says what is held.
+    pub(super) fn say_held(&mut self) {
+        let Hub {
+            share,
+            streams,
+            settings,
+            report_bytes,
+            ..
+        } = self;
+        if let Some(share) = share {
+            let held = |id: &StreamId| streams.status(*id).map_or(0, |it| it.held_bytes);
+            share.set(settings.keys().map(held).sum::<u64>() + *report_bytes);
+        }
+    }
+
+    /// Reports that are kept for consumers hold so many bytes.
+    pub(in crate::standing) fn hold_reports(&mut self, bytes: u64) {
+        self.report_bytes = bytes;
+        self.say_held();
+    }
+
+    /// Asks for room for items that are about to be taken.
+    pub(super) fn ask_room(
+        &mut self,
+        stream: StreamId,
+        items: &[TimedQuads],
+    ) -> Result<(), QueryError> {
+        let bytes = items.iter().map(bytes_of).sum();
+        if self.ask(stream, bytes).is_ok() {
+            return Ok(());
+        }
+        self.streams.give_up(stream).map_err(refused)?;
+        if self.terms.transient.has_grown() {
+            self.sweep_terms();
+        }
+        self.say_held();
+        self.ask(stream, bytes).map_err(|exhausted| {
+            let name = self.settings.get(&stream).map_or("", |it| it.name.as_str());
+            no_room(name, bytes, exhausted)
+        })
+    }
+
+    fn ask(&mut self, stream: StreamId, bytes: u64) -> Result<(), Exhausted> {
+        let own = self.streams.status(stream).map_or(0, |it| it.held_bytes);
+        let share = self.share.as_mut();
+        share.map_or(Ok(()), |share| share.ask(bytes, own))
+    }
+}
+
+/// What an item takes at most, with all its terms new (bytes).
+fn bytes_of(item: &TimedQuads) -> u64 {
+    let quads = item.quads.iter();
+    let quads = quads.map(|quad| size_of::<IdQuad>() + terms_bytes(quad));
+    (size_of::<Time>() + size_of::<usize>() + quads.sum::<usize>()) as u64
+}
+
+fn terms_bytes(quad: &Quad) -> usize {
+    let object = match quad.object.as_ref() {
+        TermRef::NamedNode(iri) => iri.as_str().len(),
+        TermRef::BlankNode(node) => node.as_str().len(),
+        TermRef::Literal(literal) => literal.value().len(),
+        // As text: a quoted triple is short, and rare.
+        TermRef::Triple(triple) => triple.to_string().len(),
+    };
+    object + quad.predicate.as_str().len() + 3 * TERM_BYTES
+}
+
+fn no_room(stream: &str, bytes: u64, exhausted: Exhausted) -> QueryError {
+    let message = format!(
+        "the stream <{stream}> has no room for {bytes} bytes more: all streams together hold {}",
+        exhausted.used
+    );
+    QueryError::new(Kind::Memory, message)
+        .with_hint("send them again later; shorter windows or a larger memory pool make room")
+        .with_limit(Unit::Bytes, exhausted.limit, exhausted.used)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,157 @@
+//! Streams are on the account of their database: what they hold is said, who floods waits, and others go on.
+
+use crate::error::Kind;
+use crate::standing::hub::Hub;
+use crate::standing::{HubStream, TimedQuads, read_standing, recorded};
+use crate::{Database, Options, testing};
+use std::fmt::Write;
+use std::ops::ControlFlow;
+
+const FLOOD: &str = "urn:flood";
+const CALM: &str = "urn:calm";
+
+/// A database with a small pool, and two streams that store nothing.
+fn bench(pool_bytes: u64) -> (Database, Hub) {
+    let options = Options {
+        memory_pool_bytes: pool_bytes,
+        memory_is_writable: true,
+        ..Options::default()
+    };
+    let database = testing::empty(&options);
+    let mut hub = Hub::new(database.clone());
+    for name in [FLOOD, CALM] {
+        let stream = HubStream {
+            absorb: Some(Vec::new()),
+            ..HubStream::new(name)
+        };
+        hub.create(&stream, 0).unwrap();
+    }
+    (database, hub)
+}
+
+fn ask(database: &Database, hub: &mut Hub, name: &str, stream: &str, at_ms: u64) {
+    let text = format!(
+        "#@ report=close partial_first=yes\nSELECT (COUNT(*) AS ?n) FROM NAMED WINDOW <urn:w> ON <{stream}> \
+         [RANGE PT600S STEP PT1S] WHERE {{ WINDOW <urn:w> {{ <urn:nobody> <urn:at> ?o }} }}"
+    );
+    let query = read_standing(database, &text).unwrap();
+    hub.register(query, name, at_ms).unwrap();
+}
+
+/// Items of one second, each of a triple that was not there before.
+fn items(second: u64, count: u64) -> Vec<TimedQuads> {
+    let mut lines = String::new();
+    for item in 0..count {
+        let time = second * 1000 + item % 1000;
+        writeln!(
+            lines,
+            "{time}\t<urn:p{second}-{item}> <urn:at> <urn:q{item}> ."
+        )
+        .unwrap();
+    }
+    let items = recorded("test", lines.as_bytes());
+    items.map(Result::unwrap).collect()
+}
+
+/// All streams have come so far; the least moment before which some report says that something is missing.
+fn until(hub: &mut Hub, second: u64) -> Option<u64> {
+    for stream in [FLOOD, CALM] {
+        hub.watermark(stream, "", second * 1000).unwrap();
+    }
+    let mut missing = None;
+    let taken = hub.advance(&mut |reported| {
+        assert_eq!(reported.report.failure, None);
+        missing = missing.or(reported.report.incomplete_before_ms);
+        Ok(ControlFlow::Continue(()))
+    });
+    assert!(taken.unwrap().is_continue());
+    missing
+}
+
+fn held(hub: &Hub) -> u64 {
+    hub.streams().iter().map(|stream| stream.held_bytes).sum()
+}
+
+#[test]
+fn a_stream_that_floods_waits_and_others_go_on() {
+    const POOL: u64 = 8 << 20;
+    let (database, mut hub) = bench(POOL);
+    ask(&database, &mut hub, "long", FLOOD, 0);
+    let mut second = 0;
+    let refused = loop {
+        match hub.push(FLOOD, "", None, &items(second, 1000), None) {
+            Ok(accepted) => assert_eq!(accepted.taken, 1000),
+            Err(refused) => break refused,
+        }
+        second += 1;
+        assert_eq!(until(&mut hub, second), None, "nothing is lost");
+        assert_eq!(database.pool().stream_bytes(), held(&hub));
+        assert!(second < 1000, "it is never full");
+    };
+    assert_eq!(refused.kind, Kind::Memory, "{refused}");
+    assert!(refused.limit.is_some_and(|limit| limit < POOL) && refused.hint.is_some());
+    assert!(held(&hub) > POOL / 2 && held(&hub) < POOL);
+    // Nothing of what was refused is there, and the other stream has its room.
+    let before = hub.stream_info(FLOOD).unwrap().items;
+    assert_eq!(before, second * 1000);
+    let accepted = hub.push(CALM, "", None, &items(second, 100), None).unwrap();
+    assert_eq!(accepted.taken, 100);
+    until(&mut hub, second + 1);
+    // What no window reaches makes room.
+    hub.unregister("long").unwrap();
+    hub.push(FLOOD, "", None, &items(second + 1, 1000), None)
+        .unwrap();
+    until(&mut hub, second + 2);
+    assert!(held(&hub) < POOL / 4, "{} bytes are held", held(&hub));
+    // A window that is registered now says that it is not whole.
+    ask(&database, &mut hub, "again", FLOOD, (second + 2) * 1000);
+    assert!(until(&mut hub, second + 3).is_some());
+}
+
+#[test]
+fn reports_that_are_kept_are_on_the_account_and_all_is_given_back() {
+    let (database, mut hub) = bench(64 << 20);
+    ask(&database, &mut hub, "long", FLOOD, 0);
+    hub.push(FLOOD, "", None, &items(0, 1000), None).unwrap();
+    until(&mut hub, 1);
+    let streams = held(&hub);
+    assert!(streams > 0);
+    hub.hold_reports(5000);
+    assert_eq!(database.pool().stream_bytes(), streams + 5000);
+    drop(hub);
+    assert_eq!(database.pool().stream_bytes(), 0);
+}
+
+/// C-10: a retained triple takes at most 14 bytes with its share of indexes, and the counters say so.
+#[test]
+fn a_retained_triple_is_small() {
+    let (database, mut hub) = bench(1 << 30);
+    ask(&database, &mut hub, "long", FLOOD, 0);
+    for second in 0..60 {
+        // People again and again, each at another place.
+        let mut lines = String::new();
+        for item in 0..2000 {
+            let (time, place) = (second * 1000 + item / 2, item * 60 + second);
+            writeln!(
+                lines,
+                "{time}\t<urn:p{}> <urn:at> <urn:q{place}> .",
+                item * 7 % 2000
+            )
+            .unwrap();
+        }
+        let read: Vec<_> = recorded("test", lines.as_bytes())
+            .map(Result::unwrap)
+            .collect();
+        hub.push(FLOOD, "", None, &read, None).unwrap();
+        until(&mut hub, second + 1);
+    }
+    let info = hub.stream_info(FLOOD).unwrap();
+    assert_eq!((info.items, info.quads), (120_000, 120_000));
+    let bytes = info.item_bytes + info.slice_bytes;
+    assert!(
+        bytes <= 14 * info.quads,
+        "{:.2} bytes a triple",
+        bytes as f64 / 120_000.0
+    );
+    assert_eq!(info.open_bytes + bytes + info.term_bytes, info.held_bytes);
+}
