@@ -10,7 +10,7 @@ use axum::body::Body;
 use axum::extract::State;
 use hyper::{HeaderMap, Method, Response};
 use somersault::config::Right;
-use somersault::{ChangeHealth, FollowHealth, Health, SubscriptionFigures};
+use somersault::{ChangeHealth, FollowHealth, Health, StreamInfo, SubscriptionFigures};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -42,6 +42,9 @@ fn to_text(server: &ServerState) -> String {
     page.single("report_consumers", "gauge", help, listening);
     let help = "WebSockets that are open.";
     page.single("web_sockets", "gauge", help, server.web_sockets_open());
+    if let Some(live) = server.live.begun() {
+        write_streams(&mut page, &live.figures());
+    }
     if let Some(live) = server.subscriptions.begun() {
         write_subscriptions(&mut page, &live.figures());
     }
@@ -50,6 +53,54 @@ fn to_text(server: &ServerState) -> String {
         write_changes(&mut page, engine.as_ref());
     }
     page.text
+}
+
+/// What each stream holds. Absent before somebody asked for streams.
+fn write_streams(page: &mut Page, streams: &[StreamInfo]) {
+    let figures: [(&str, &str, fn(&StreamInfo) -> u64); 7] = [
+        (
+            "stream_items",
+            "Sealed items that windows may still reach.",
+            |it| it.items,
+        ),
+        (
+            "stream_quads",
+            "Statements of these items, as often as they came.",
+            |it| it.quads,
+        ),
+        (
+            "stream_held_bytes",
+            "Memory of a stream: items, slices and terms.",
+            |it| it.held_bytes,
+        ),
+        (
+            "stream_open_bytes",
+            "Memory of items that are not sealed yet.",
+            |it| it.open_bytes,
+        ),
+        (
+            "stream_item_bytes",
+            "Memory of sealed items beside their slices.",
+            |it| it.item_bytes,
+        ),
+        (
+            "stream_slice_bytes",
+            "Memory of slices of sealed items.",
+            |it| it.slice_bytes,
+        ),
+        (
+            "stream_term_bytes",
+            "Memory of terms that only a stream's items have.",
+            |it| it.term_bytes,
+        ),
+    ];
+    for (name, help, figure) in figures {
+        page.family(name, "gauge", help);
+        for stream in streams {
+            let label = format!("{{stream=\"{}\"}}", stream.settings.name);
+            page.sample(name, &label, figure(stream));
+        }
+    }
 }
 
 /// Live queries. Absent before there was one.
@@ -295,6 +346,13 @@ fn write_engine(page: &mut Page, engine: &dyn Engine) {
     page.single("queries_running", "gauge", "Queries running now.", running);
     let help = "Memory that requests hold now.";
     page.single("memory_pool_used_bytes", "gauge", help, pool.used_bytes());
+    let help = "Memory that streams hold now.";
+    page.single(
+        "memory_pool_stream_bytes",
+        "gauge",
+        help,
+        pool.stream_bytes(),
+    );
     let help = "Memory that all requests together may hold.";
     page.single("memory_pool_limit_bytes", "gauge", help, pool.limit_bytes());
     let plans = engine.plans();

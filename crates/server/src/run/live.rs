@@ -64,6 +64,11 @@ impl LiveDoor {
         self.live.get_or_init(make).as_ref()
     }
 
+    /// The streams, if somebody has asked for them.
+    pub fn begun(&self) -> Option<&Live> {
+        self.live.get()?.as_ref()
+    }
+
     /// Consumers are let go from now on.
     pub fn end(&self) {
         self.listeners.is_ending.send_replace(true);
