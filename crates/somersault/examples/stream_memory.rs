@@ -199,7 +199,7 @@ fn main() {
             reports += 1;
             Ok(ControlFlow::Continue(()))
         });
-        drop(advanced.expect("it goes on"));
+        assert!(advanced.expect("it goes on").is_continue());
         if number % SAMPLE_SLICES == 0 {
             let at_s = number * SLICE_MS / 1000;
             let uncounted = sample(at_s, base, &database, &hub);

@@ -96,7 +96,7 @@ impl Call {
     ) -> Result<(Call, Handshake), Response<Body>> {
         let opened = permitted_socket(server, &request, parameters, right);
         let opened = opened.and_then(|known| Ok((known, Handshake::begin(server, &mut request)?)));
-        let (parameters, handshake) = match opened {
+        let ((parameters, granted), handshake) = match opened {
             Ok(opened) => opened,
             Err(problem) => {
                 let mut answer = refused_with_body(problem, request, request_id).await;
@@ -110,6 +110,7 @@ impl Call {
             method: head.method,
             headers: head.headers,
             parameters,
+            may_change: granted.has(Right::Write),
             body,
         };
         Ok((call, handshake))
@@ -219,7 +220,7 @@ fn permitted_socket(
     request: &Request<Body>,
     known: &'static [&'static str],
     right: Right,
-) -> Result<Parameters, Problem> {
+) -> Result<(Parameters, Granted), Problem> {
     let options = server.options();
     let granted = options.access.grant(request.headers(), server.address)?;
     granted.need(right)?;
@@ -230,7 +231,7 @@ fn permitted_socket(
     let mut parameters = Parameters::default();
     parameters.add(request.uri().query().unwrap_or_default().as_bytes())?;
     known::only(&parameters, known)?;
-    Ok(parameters)
+    Ok((parameters, granted))
 }
 
 /// The streams of a server; 403 where its database is only read.

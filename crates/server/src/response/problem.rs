@@ -296,11 +296,6 @@ impl Problem {
         problem
     }
 
-    /// Its status.
-    pub fn status(&self) -> StatusCode {
-        self.0.status
-    }
-
     /// Where something of the request is not well formed, and what.
     pub fn malformed(&self) -> Option<(Position, &str)> {
         let position = self

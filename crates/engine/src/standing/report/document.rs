@@ -224,6 +224,7 @@ mod tests {
             items: 1,
             incomplete_before_ms: Some(5),
             exec: Duration::ZERO,
+            decoding: Duration::ZERO,
             failure: None,
         }
     }
