@@ -129,8 +129,8 @@ fn the_example_of_the_paper_is_reported_and_absorbed() {
     let held = format!("{PROLOGUE}{HOLDER}");
     let answer = served.send("POST /api/v1/continuous", &[TEXT], &held);
     assert_eq!(answer.status, 201, "{answer:?}");
-    push("http://e/Tweet", 809_001, tweet);
-    push("http://e/Like", 809_001, like);
+    push("http://e/Tweet", 809_100, tweet);
+    push("http://e/Like", 809_100, like);
     let mut names = Vec::new();
     for (name, text, _) in QUESTIONS {
         let (pragma, text) = match text.split_once('\n') {
