@@ -514,7 +514,12 @@ fn schema(name: &str) -> Value {
 
 fn schemas() -> Value {
     let mut all = Map::new();
-    for part in [protocol_schemas(), stream_schemas(), figure_schemas()] {
+    for part in [
+        protocol_schemas(),
+        stream_schemas(),
+        snapshot_schemas(),
+        figure_schemas(),
+    ] {
         if let Value::Object(part) = part {
             all.extend(part);
         }
@@ -547,6 +552,24 @@ fn figure_schemas() -> Value {
         "LastReport": object(&["close", "rows", "items", "exec_us", "told"], json!({
             "close": count, "rows": count, "items": count, "exec_us": count, "told": count,
         })),
+    })
+}
+
+fn snapshot_schemas() -> Value {
+    let count = json!({ "type": "integer", "minimum": 0 });
+    let point = json!({
+        "stream": { "type": "string" }, "batch": { "type": ["integer", "null"] }, "until": count,
+    });
+    let kind = "object";
+    let point =
+        json!({ "type": kind, "required": ["stream", "batch", "until"], "properties": point });
+    let snapshot = json!({
+        "snapshot": count, "quads": count, "vector": { "type": ["array", "null"], "items": point },
+    });
+    let all = json!({ "snapshots": { "type": "array", "items": schema("Snapshot") } });
+    json!({
+        "Snapshot": { "type": kind, "required": ["snapshot", "quads", "vector"], "properties": snapshot },
+        "Snapshots": { "type": kind, "required": ["snapshots"], "properties": all },
     })
 }
 
@@ -591,13 +614,6 @@ fn stream_schemas() -> Value {
             "sources": { "type": "array", "items": schema("Source") }, "source_count": count, "idle_source_count": count,
             "queries": strings,
         })),
-        "Snapshot": object(&["snapshot", "quads", "vector"], &json!({
-            "snapshot": count, "quads": count,
-            "vector": { "type": ["array", "null"], "items": object(&["stream", "batch", "until"], &json!({
-                "stream": string, "batch": nothing_or("integer"), "until": count,
-            })) },
-        })),
-        "Snapshots": list_of("snapshots", "Snapshot"),
         "Pushed": object(&["taken", "late", "rejected", "settled"], &json!({
             "taken": count, "late": count, "rejected": count, "settled": count, "sealed": count,
             "durable": nothing_or("integer"), "latest": nothing_or("integer"),
