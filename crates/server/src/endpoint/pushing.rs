@@ -18,13 +18,17 @@
 //! Needs the right to change, as a push does. Cost: one task, no thread while it is silent; a message that waits is parsed again with each attempt.
 
 use crate::endpoint::call::{Call, Named, answered, name, with};
-use crate::endpoint::socket::{Ended, Socket, SocketLimits, over};
+use crate::endpoint::socket::handshake::is_asked;
+use crate::endpoint::socket::{SocketEnd, SocketLimits, WebSocket, over};
+use crate::endpoint::streams;
 use crate::endpoint::taking::{Account, delivery, failed, feed};
 use crate::request::intake::Intake;
 use crate::request::items::{Delivery, ItemsForm, ReadItems};
 use crate::response::problem::Problem;
-use crate::state::ServerState;
+use crate::state::{RequestId, ServerState};
+use axum::Extension;
 use axum::body::Body;
+use axum::extract::State;
 use hyper::{Request, Response, StatusCode};
 use serde::Deserialize;
 use serde_json::json;
@@ -46,13 +50,17 @@ const PAUSE_MAX: Duration = Duration::from_secs(1);
 /// Bytes of a message that are taken at any pace.
 const SMALL_BYTES: usize = 64 << 10;
 
-/// Answers.
-pub(crate) async fn endpoint(
-    server: Arc<ServerState>,
-    id: String,
+/// Answers, or passes on what is no WebSocket.
+pub(crate) async fn items(
+    State(server): State<Arc<ServerState>>,
+    Extension(RequestId(id)): Extension<RequestId>,
     named: Named,
     request: Request<Body>,
 ) -> Response<Body> {
+    if !is_asked(request.method(), request.headers()) {
+        let (server, id) = (State(server), Extension(RequestId(id)));
+        return streams::items(server, id, named, request).await;
+    }
     let opened = Call::open_socket(&server, &id, request, &PARAMETERS, Right::Write).await;
     let (call, handshake) = match opened {
         Ok(opened) => opened,
@@ -111,7 +119,7 @@ struct Step {
 /// What could not be taken.
 struct Refusal {
     problem: Problem,
-    /// Items that would have been taken (count).
+    /// Items that would have been taken (count); 0: it is not about them.
     items: usize,
     /// It could not be taken later either.
     is_final: bool,
@@ -158,11 +166,11 @@ impl Pushing {
         })
     }
 
-    async fn serve(mut self, mut socket: Socket) {
+    async fn serve(mut self, mut socket: WebSocket) {
         let ended = loop {
             let heard = tokio::select! {
                 heard = socket.hear() => heard,
-                () = over(&mut self.ending) => Err(Ended::Ending),
+                () = over(&mut self.ending) => Err(SocketEnd::Ending),
             };
             let told = match heard {
                 Ok(text) => self.take(&mut socket, text).await,
@@ -176,7 +184,7 @@ impl Pushing {
     }
 
     /// Takes a message and answers it.
-    async fn take(&mut self, socket: &mut Socket, text: Utf8Bytes) -> Result<(), Ended> {
+    async fn take(&mut self, socket: &mut WebSocket, text: Utf8Bytes) -> Result<(), SocketEnd> {
         self.messages += 1;
         match self.taken_all(socket, text).await? {
             Ok((pushed, read)) => {
@@ -191,7 +199,7 @@ impl Pushing {
                 let (kind, problem) = ("refused", problem.to_value());
                 let answer = json!({ "type": kind, "message": self.messages, "problem": problem });
                 socket.say(answer.to_string()).await?;
-                Err(Ended::Refused(code))
+                Err(SocketEnd::Refused(code))
             }
         }
     }
@@ -199,9 +207,9 @@ impl Pushing {
     /// Takes all items of a message, as soon as there is room for them.
     async fn taken_all(
         &mut self,
-        socket: &mut Socket,
+        socket: &mut WebSocket,
         text: Utf8Bytes,
-    ) -> Result<Result<(Pushed, ReadItems), Problem>, Ended> {
+    ) -> Result<Result<(Pushed, ReadItems), Problem>, SocketEnd> {
         let mut all = Pushed::default();
         let (mut done, mut batch, mut pause) = (0, usize::MAX, PAUSE_MIN);
         let mut told = None;
@@ -216,6 +224,7 @@ impl Pushing {
                     all.next_position = step.pushed.next_position;
                     self.taken += (step.done - done) as u64;
                     (done, pause) = (step.done, PAUSE_MIN);
+                    batch = batch.saturating_mul(2);
                     if done == step.read.items.len() {
                         let positions = step.read.positions;
                         let next = self.delivery.position.map(|first| first + positions);
@@ -225,7 +234,9 @@ impl Pushing {
                 }
                 Err(refusal) if refusal.is_final => return Ok(Err(refusal.problem)),
                 Err(refusal) => {
-                    batch = (refusal.items / 2).max(1);
+                    if refusal.items > 0 {
+                        batch = (refusal.items / 2).max(1);
+                    }
                     let is_due = told.is_none_or(|at: Instant| at.elapsed() > socket.beat());
                     if pause > PAUSE_MIN && is_due {
                         let waiting = json!({
@@ -238,7 +249,7 @@ impl Pushing {
                     }
                     tokio::select! {
                         () = tokio::time::sleep(pause) => {}
-                        () = over(&mut self.ending) => return Err(Ended::Ending),
+                        () = over(&mut self.ending) => return Err(SocketEnd::Ending),
                     }
                     pause = (2 * pause).min(PAUSE_MAX);
                 }

@@ -23,7 +23,7 @@ use crate::endpoint::call::{Address, Call, Named, answered, name, opened, with};
 use crate::endpoint::continuous::unknown;
 use crate::endpoint::documents::{Documents, Part, WantedFormat};
 use crate::endpoint::socket::handshake::is_asked;
-use crate::endpoint::socket::{Socket, SocketLimits};
+use crate::endpoint::socket::{SocketLimits, WebSocket};
 use crate::response::problem::Problem;
 use crate::response::{done, text};
 use crate::run::live::Listening;
@@ -105,7 +105,7 @@ async fn socket(
     };
     let answer = following.map(|(listening, seen, documents)| {
         let limits = SocketLimits::deaf(&server.options());
-        let live = move |socket: Socket| messages::send(socket, listening, seen, documents);
+        let live = move |socket: WebSocket| messages::send(socket, listening, seen, documents);
         handshake.switch(limits, live)
     });
     answered(&server, &id, answer)

@@ -17,6 +17,7 @@ use crate::endpoint::exposition::exposition;
 use crate::endpoint::graph_store;
 use crate::endpoint::openapi;
 use crate::endpoint::page;
+use crate::endpoint::pushing;
 use crate::endpoint::query;
 use crate::endpoint::reports;
 use crate::endpoint::snapshots;
@@ -73,7 +74,7 @@ pub(crate) fn routes() -> Vec<(&'static str, Route)> {
         ("/api/v1/snapshots/{number}", any(snapshots::one)),
         ("/api/v1/streams", any(streams::all)),
         ("/api/v1/streams/{name}", any(streams::one)),
-        ("/api/v1/streams/{name}/items", any(streams::items)),
+        ("/api/v1/streams/{name}/items", any(pushing::items)),
         ("/api/v1/subscribe", any(subscribe::endpoint)),
         ("/api/v1/continuous", any(continuous::all)),
         ("/api/v1/continuous/{name}", any(continuous::one)),

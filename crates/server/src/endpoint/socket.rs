@@ -72,7 +72,7 @@ pub(crate) struct SocketLimits {
 }
 
 /// A WebSocket.
-pub(crate) struct Socket {
+pub(crate) struct WebSocket {
     stream: WebSocketStream<Metered<TokioIo<Upgraded>>>,
     limits: SocketLimits,
     /// A message was given out whose bytes are on the account still.
@@ -83,7 +83,7 @@ pub(crate) struct Socket {
 
 /// Why a socket is at its end.
 #[derive(Debug)]
-pub(crate) enum Ended {
+pub(crate) enum SocketEnd {
     /// The far end has closed it, or is gone.
     Gone,
     /// It did not answer.
@@ -110,41 +110,41 @@ pub(crate) enum Ended {
     Refused(CloseCode),
 }
 
-impl Ended {
-    fn of(error: Error, limits: &SocketLimits) -> Ended {
+impl SocketEnd {
+    fn of(error: Error, limits: &SocketLimits) -> SocketEnd {
         match error {
             Error::Capacity(CapacityError::MessageTooLong { .. }) => {
-                Ended::TooLong(limits.message_bytes_max)
+                SocketEnd::TooLong(limits.message_bytes_max)
             }
-            Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => Ended::Gone,
-            Error::Protocol(error) => Ended::Protocol(error.to_string()),
-            Error::Utf8(_) => Ended::NotText,
-            Error::Io(error) if error.kind() == io::ErrorKind::OutOfMemory => Ended::NoMemory,
-            _ => Ended::Gone,
+            Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => SocketEnd::Gone,
+            Error::Protocol(error) => SocketEnd::Protocol(error.to_string()),
+            Error::Utf8(_) => SocketEnd::NotText,
+            Error::Io(error) if error.kind() == io::ErrorKind::OutOfMemory => SocketEnd::NoMemory,
+            _ => SocketEnd::Gone,
         }
     }
 
     /// What the far end is told, where it can be told anything.
     fn words(self) -> Option<(CloseCode, String)> {
         let (code, reason) = match self {
-            Ended::Gone => return None,
-            Ended::Silent => (CloseCode::Policy, "no answer to a ping".to_owned()),
-            Ended::Slow => (CloseCode::Policy, "a message took too long".to_owned()),
-            Ended::NoMemory => (
+            SocketEnd::Gone => return None,
+            SocketEnd::Silent => (CloseCode::Policy, "no answer to a ping".to_owned()),
+            SocketEnd::Slow => (CloseCode::Policy, "a message took too long".to_owned()),
+            SocketEnd::NoMemory => (
                 CloseCode::Again,
                 "the memory for messages is in use".to_owned(),
             ),
-            Ended::Binary => (CloseCode::Unsupported, "messages are text here".to_owned()),
-            Ended::TooLong(bytes) => (
+            SocketEnd::Binary => (CloseCode::Unsupported, "messages are text here".to_owned()),
+            SocketEnd::TooLong(bytes) => (
                 CloseCode::Size,
                 format!("a message has at most {bytes} bytes"),
             ),
-            Ended::NotText => (CloseCode::Invalid, "a message is not UTF-8".to_owned()),
-            Ended::Protocol(what) => (CloseCode::Protocol, what),
-            Ended::Ending => (CloseCode::Away, "the server is about to end".to_owned()),
-            Ended::Over(why) => (CloseCode::Normal, why.to_owned()),
-            Ended::Unasked => (CloseCode::Policy, "no message is taken here".to_owned()),
-            Ended::Refused(code) => (code, "see the message before this".to_owned()),
+            SocketEnd::NotText => (CloseCode::Invalid, "a message is not UTF-8".to_owned()),
+            SocketEnd::Protocol(what) => (CloseCode::Protocol, what),
+            SocketEnd::Ending => (CloseCode::Away, "the server is about to end".to_owned()),
+            SocketEnd::Over(why) => (CloseCode::Normal, why.to_owned()),
+            SocketEnd::Unasked => (CloseCode::Policy, "no message is taken here".to_owned()),
+            SocketEnd::Refused(code) => (code, "see the message before this".to_owned()),
         };
         Some((code, reason))
     }
@@ -172,13 +172,13 @@ pub(crate) async fn over(ending: &mut watch::Receiver<bool>) {
     let _ = ending.wait_for(|is_ending| *is_ending).await;
 }
 
-impl Socket {
+impl WebSocket {
     /// How long the far end is left in silence.
     pub fn beat(&self) -> Duration {
         self.limits.beat
     }
 
-    async fn over(stream: Metered<TokioIo<Upgraded>>, limits: SocketLimits) -> Socket {
+    async fn over(stream: Metered<TokioIo<Upgraded>>, limits: SocketLimits) -> WebSocket {
         let bytes_max = usize::try_from(limits.message_bytes_max).unwrap_or(usize::MAX);
         let config = WebSocketConfig::default()
             .read_buffer_size(READ_BYTES)
@@ -186,7 +186,7 @@ impl Socket {
             .write_buffer_size(0)
             .max_message_size(Some(bytes_max))
             .max_frame_size(Some(bytes_max));
-        Socket {
+        WebSocket {
             stream: WebSocketStream::from_raw_socket(stream, Role::Server, Some(config)).await,
             limits,
             has_given: false,
@@ -195,7 +195,7 @@ impl Socket {
     }
 
     /// The next text. A caller that gives up waiting misses nothing. The text before it is done with.
-    pub async fn hear(&mut self) -> Result<Utf8Bytes, Ended> {
+    pub async fn hear(&mut self) -> Result<Utf8Bytes, SocketEnd> {
         if std::mem::take(&mut self.has_given) {
             self.meter().settle();
         }
@@ -203,8 +203,8 @@ impl Socket {
             let due = Instant::now() + self.limits.beat;
             match timeout_at(due, self.stream.next()).await {
                 Err(_) => self.look_after_silence().await?,
-                Ok(None) => return Err(Ended::Gone),
-                Ok(Some(Err(error))) => return Err(Ended::of(error, &self.limits)),
+                Ok(None) => return Err(SocketEnd::Gone),
+                Ok(Some(Err(error))) => return Err(SocketEnd::of(error, &self.limits)),
                 Ok(Some(Ok(message))) => {
                     self.asked_at = None;
                     match message {
@@ -212,7 +212,7 @@ impl Socket {
                             self.has_given = true;
                             return Ok(text);
                         }
-                        Message::Binary(_) => return Err(Ended::Binary),
+                        Message::Binary(_) => return Err(SocketEnd::Binary),
                         Message::Ping(bytes) | Message::Pong(bytes) => {
                             self.meter().forgive(CONTROL_BYTES + bytes.len());
                         }
@@ -225,17 +225,17 @@ impl Socket {
     }
 
     /// Nothing whole has come for a beat.
-    async fn look_after_silence(&mut self) -> Result<(), Ended> {
+    async fn look_after_silence(&mut self) -> Result<(), SocketEnd> {
         let meter = self.meter();
         let heard = meter.heard_bytes();
         if meter
             .began()
             .is_some_and(|began| began.elapsed() > self.limits.message_time)
         {
-            return Err(Ended::Slow);
+            return Err(SocketEnd::Slow);
         }
         match self.asked_at {
-            Some(at) if at == heard => Err(Ended::Silent),
+            Some(at) if at == heard => Err(SocketEnd::Silent),
             _ => {
                 self.asked_at = Some(heard);
                 self.send(Message::Ping(Bytes::new())).await
@@ -244,7 +244,7 @@ impl Socket {
     }
 
     /// Says a text, and waits until the connection has taken it.
-    pub async fn say(&mut self, text: String) -> Result<(), Ended> {
+    pub async fn say(&mut self, text: String) -> Result<(), SocketEnd> {
         if text.len() <= FRAME_BYTES {
             return self.send(Message::text(text)).await;
         }
@@ -264,7 +264,7 @@ impl Socket {
 
     /// Closes it, and waits a moment for the far end to do so: what it has sent meanwhile is thrown away, because a
     /// connection that is closed with bytes that nobody read takes with it what was said last.
-    pub async fn close(mut self, ended: Ended) {
+    pub async fn close(mut self, ended: SocketEnd) {
         let Some((code, mut reason)) = ended.words() else {
             return;
         };
@@ -299,9 +299,9 @@ impl Socket {
         let _ = timeout(LINGER, closing).await;
     }
 
-    async fn send(&mut self, message: Message) -> Result<(), Ended> {
+    async fn send(&mut self, message: Message) -> Result<(), SocketEnd> {
         let sent = self.stream.send(message).await;
-        sent.map_err(|error| Ended::of(error, &self.limits))
+        sent.map_err(|error| SocketEnd::of(error, &self.limits))
     }
 
     fn meter(&mut self) -> &mut Metered<TokioIo<Upgraded>> {
@@ -311,14 +311,14 @@ impl Socket {
 
 /// A text that goes out as it is made, in frames of [`FRAME_BYTES`].
 pub(crate) struct Saying<'s> {
-    socket: &'s mut Socket,
+    socket: &'s mut WebSocket,
     text: String,
     has_begun: bool,
 }
 
 impl Saying<'_> {
     /// Says more of it.
-    pub async fn add(&mut self, piece: &str) -> Result<(), Ended> {
+    pub async fn add(&mut self, piece: &str) -> Result<(), SocketEnd> {
         let mut rest = piece;
         while self.text.len() + rest.len() > FRAME_BYTES {
             let mut end = FRAME_BYTES.saturating_sub(self.text.len()).min(rest.len());
@@ -334,11 +334,11 @@ impl Saying<'_> {
     }
 
     /// The text is over.
-    pub async fn finish(mut self) -> Result<(), Ended> {
+    pub async fn finish(mut self) -> Result<(), SocketEnd> {
         self.frame(true).await
     }
 
-    async fn frame(&mut self, is_last: bool) -> Result<(), Ended> {
+    async fn frame(&mut self, is_last: bool) -> Result<(), SocketEnd> {
         let kind = if self.has_begun {
             Data::Continue
         } else {

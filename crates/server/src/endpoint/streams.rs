@@ -14,8 +14,7 @@
 
 use crate::endpoint::call::{Address, Call, Named, answered, json_text, made, name, with};
 use crate::endpoint::chunked;
-use crate::endpoint::pushing;
-use crate::endpoint::socket::handshake::{is_asked, needed};
+use crate::endpoint::socket::handshake::needed;
 use crate::endpoint::taking::{ITEM_PARAMETERS, delivery, taken};
 use crate::request::items::ItemsForm;
 use crate::response::done;
@@ -87,16 +86,13 @@ pub(crate) async fn one(
     answered(&server, &id, answer)
 }
 
-/// `/api/v1/streams/{IRI}/items`.
+/// `/api/v1/streams/{IRI}/items`, as far as it is no WebSocket.
 pub(crate) async fn items(
     State(server): State<Arc<ServerState>>,
     Extension(RequestId(id)): Extension<RequestId>,
     named: Named,
     request: Request<Body>,
 ) -> Response<Body> {
-    if is_asked(request.method(), request.headers()) {
-        return pushing::endpoint(server, id, named, request).await;
-    }
     let call = match Call::open(&server, &id, request, &ITEMS).await {
         Ok(call) => call,
         Err(answer) => return answer,

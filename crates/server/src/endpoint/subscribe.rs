@@ -28,7 +28,7 @@ use crate::endpoint::description;
 use crate::endpoint::documents::{self, WantedFormat};
 use crate::endpoint::reports::{EVENTS, HEARTBEAT, LAST_EVENT_ID, WAIT_MAX, takes};
 use crate::endpoint::socket::handshake::{Handshake, is_asked};
-use crate::endpoint::socket::{Socket, SocketLimits};
+use crate::endpoint::socket::{SocketLimits, WebSocket};
 use crate::request::QueryRequest;
 use crate::request::Read;
 use crate::request::access;
@@ -227,7 +227,7 @@ async fn switched(
         .of_kind(consumer.kind() == ReportKind::Graph)?;
     let formats = format.map(|format| (Arc::clone(server), format));
     let limits = SocketLimits::deaf(&server.options());
-    let live = move |socket: Socket| messages::send(socket, consumer, mark, formats);
+    let live = move |socket: WebSocket| messages::send(socket, consumer, mark, formats);
     Ok(handshake.switch(limits, live))
 }
 

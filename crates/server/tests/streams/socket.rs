@@ -31,7 +31,7 @@ impl Served {
     }
 
     /// The same, or the answer that is none.
-    pub fn handshake(&self, path: &str, fields: &[&str]) -> Result<Socket, Answer> {
+    pub fn handshake(&self, path: &str, fields: &[&str]) -> Result<Socket, Box<Answer>> {
         assert!(HANDSHAKE[3].ends_with(KEY));
         let mut stream = client::connect(self.address());
         let all = [&HANDSHAKE[..], fields].concat();
@@ -41,7 +41,7 @@ impl Served {
         if head.status != 101 {
             let length: u64 = head.field("content-length").parse().unwrap();
             stream.take(length).read_to_end(&mut head.body).unwrap();
-            return Err(head);
+            return Err(Box::new(head));
         }
         assert_eq!(head.field("sec-websocket-accept"), ACCEPT);
         assert_eq!(head.field("upgrade"), "websocket");

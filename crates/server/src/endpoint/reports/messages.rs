@@ -12,14 +12,14 @@
 
 use super::{Follower, Gone, follow, member};
 use crate::endpoint::documents::{Documents, Heads};
-use crate::endpoint::socket::{Ended, Socket};
+use crate::endpoint::socket::{SocketEnd, WebSocket};
 use crate::run::live::Listening;
 use serde_json::{Value, json};
 use somersault::{JournalEntry, QueryError};
 
 /// Sends reports, until the far end, the query or the server is gone.
 pub(super) async fn send(
-    socket: Socket,
+    socket: WebSocket,
     listening: Listening,
     seen: u64,
     documents: Option<Documents>,
@@ -27,7 +27,7 @@ pub(super) async fn send(
     let mut messages = Messages {
         socket,
         documents,
-        ended: Ended::Ending,
+        ended: SocketEnd::Ending,
     };
     // Why it has ended is in `ended`.
     let _ = follow(listening, seen, &mut messages).await;
@@ -35,9 +35,9 @@ pub(super) async fn send(
 }
 
 struct Messages {
-    socket: Socket,
+    socket: WebSocket,
     documents: Option<Documents>,
-    ended: Ended,
+    ended: SocketEnd,
 }
 
 impl Messages {
@@ -55,7 +55,7 @@ impl Follower for Messages {
 
     async fn left(&mut self) {
         self.ended = match self.socket.hear().await {
-            Ok(_) => Ended::Unasked,
+            Ok(_) => SocketEnd::Unasked,
             Err(ended) => ended,
         };
     }
@@ -112,7 +112,7 @@ impl Follower for Messages {
     }
 
     async fn gone(&mut self, error: &QueryError) -> Result<(), Gone> {
-        self.ended = Ended::Over("the query is not there any more");
+        self.ended = SocketEnd::Over("the query is not there any more");
         let told = json!({ "gone": { "detail": error.message } });
         self.say(told.to_string()).await
     }

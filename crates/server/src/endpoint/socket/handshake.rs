@@ -13,7 +13,7 @@
 //! connections to those who ask.
 
 use super::metered::Metered;
-use super::{Socket, SocketLimits};
+use super::{SocketLimits, WebSocket};
 use crate::response::problem::Problem;
 use crate::run::account::BodyAccount;
 use crate::state::ServerState;
@@ -100,7 +100,7 @@ impl Handshake {
     pub fn switch<F: Future<Output = ()> + Send>(
         self,
         limits: SocketLimits,
-        live: impl FnOnce(Socket) -> F + Send + 'static,
+        live: impl FnOnce(WebSocket) -> F + Send + 'static,
     ) -> Response<Body> {
         let Handshake {
             upgrade,
@@ -115,7 +115,7 @@ impl Handshake {
                 return;
             };
             let stream = Metered::new(TokioIo::new(upgraded), account, limits.message_time);
-            live(Socket::over(stream, limits).await).await;
+            live(WebSocket::over(stream, limits).await).await;
             drop(place);
         }));
         response

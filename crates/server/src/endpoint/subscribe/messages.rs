@@ -11,19 +11,19 @@
 
 use super::events::kind;
 use super::{Follower, Formats, Gone, Rendered, ended, follow, members};
-use crate::endpoint::socket::{Ended, Socket};
+use crate::endpoint::socket::{SocketEnd, WebSocket};
 use crate::run::subscribing::{Consumer, Mark};
 use serde_json::json;
 use somersault::{LiveChange, QueryError};
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 /// Sends changes, until the far end, the query or the server is gone.
-pub(super) async fn send(socket: Socket, consumer: Consumer, mark: Mark, formats: Formats) {
+pub(super) async fn send(socket: WebSocket, consumer: Consumer, mark: Mark, formats: Formats) {
     let mut messages = Messages {
         socket,
         mark,
         formats,
-        ended: Ended::Ending,
+        ended: SocketEnd::Ending,
     };
     // Why it has ended is in `ended`.
     let _ = follow(consumer, &mut messages).await;
@@ -31,10 +31,10 @@ pub(super) async fn send(socket: Socket, consumer: Consumer, mark: Mark, formats
 }
 
 struct Messages {
-    socket: Socket,
+    socket: WebSocket,
     mark: Mark,
     formats: Formats,
-    ended: Ended,
+    ended: SocketEnd,
 }
 
 impl Messages {
@@ -43,7 +43,7 @@ impl Messages {
         said.map_err(|ended| self.over(ended))
     }
 
-    fn over(&mut self, ended: Ended) -> Gone {
+    fn over(&mut self, ended: SocketEnd) -> Gone {
         self.ended = ended;
         Gone
     }
@@ -56,7 +56,7 @@ impl Messages {
             let said = match piece {
                 Ok(piece) => saying.add(&piece).await,
                 // Half of a message is on its way: it is never ended.
-                Err(_) => Err(Ended::Refused(CloseCode::Error)),
+                Err(_) => Err(SocketEnd::Refused(CloseCode::Error)),
             };
             if let Err(ended) = said {
                 return Err(self.over(ended));
@@ -70,7 +70,7 @@ impl Messages {
 impl Follower for Messages {
     async fn left(&mut self) {
         self.ended = match self.socket.hear().await {
-            Ok(_) => Ended::Unasked,
+            Ok(_) => SocketEnd::Unasked,
             Err(ended) => ended,
         };
     }
@@ -111,13 +111,13 @@ impl Follower for Messages {
             Err(problem) => {
                 let told = json!({ "type": "ended", "problem": problem.to_value() });
                 self.say(told.to_string()).await?;
-                Err(self.over(Ended::Refused(CloseCode::Error)))
+                Err(self.over(SocketEnd::Refused(CloseCode::Error)))
             }
         }
     }
 
     async fn ended(&mut self, error: &QueryError) -> Result<(), Gone> {
-        self.ended = Ended::Over("the live query has ended");
+        self.ended = SocketEnd::Over("the live query has ended");
         let mut told = ended(error);
         told["type"] = json!("ended");
         self.say(told.to_string()).await
