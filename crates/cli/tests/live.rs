@@ -241,15 +241,6 @@ fn queries_are_registered_paused_and_dropped() {
         "{}",
         run.errors
     );
-    let uneven = write(
-        folder.path(),
-        "uneven.rspql",
-        QUERY.replace("STEP PT1S", "STEP PT0.15S"),
-    );
-    let run = served.done(&["cq", "register", text(&uneven), "--name", "uneven"]);
-    let warned = "warning: the step of 150 ms is no multiple";
-    assert!(run.errors.contains(warned), "{}", run.errors);
-    served.done(&["cq", "drop", "uneven"]);
     served.pushed(&line(100, "a"), 1000);
     let shown = served.lines(&["cq", "show", "likes"]);
     assert_eq!(
@@ -283,6 +274,21 @@ fn queries_are_registered_paused_and_dropped() {
         served.fails(&["cq", verb, "likes"], 1, "likes");
     }
     served.fails(&["subscribe", "likes"], 1, "likes");
+}
+
+#[test]
+fn what_a_query_probably_did_not_mean_is_said() {
+    let served = Served::start();
+    served.done(&["stream", "create", LIKES, "--begin", "0"]);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let uneven = write(
+        folder.path(),
+        "uneven.rspql",
+        QUERY.replace("STEP PT1S", "STEP PT0.15S"),
+    );
+    let run = served.done(&["cq", "register", text(&uneven), "--name", "uneven"]);
+    let warned = "warning: the step of 150 ms is no multiple";
+    assert!(run.errors.contains(warned), "{}", run.errors);
 }
 
 #[test]
@@ -320,114 +326,103 @@ fn items_come_from_files_and_standard_input() {
     assert_eq!(counts.collect::<Vec<_>>(), [2, 1, 4]);
 }
 
+/// How many items of a push were taken, were there already and were rejected, and the position of the next.
+fn counts(run: &Run) -> [u64; 4] {
+    let told = account(run);
+    ["statements", "known", "rejected", "position"].map(|name| told[name].as_u64().expect(name))
+}
+
 #[test]
-fn items_bring_their_times_and_are_counted() {
+fn graphs_bring_their_times_and_are_counted() {
     let served = Served::asked();
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let file = |name: &str, content: &str| text(&write(folder.path(), name, content)).to_owned();
     let trig = "@prefix e: <http://e/> . @prefix prov: <http://www.w3.org/ns/prov#> .
         e:g1 prov:generatedAtTime 100 . GRAPH e:g1 { e:a e:likes e:x }
         e:g2 prov:generatedAtTime 1100 . GRAPH e:g2 { e:b e:likes e:x }";
-    let (time, quads) = (
+    let (time, likes) = (
         "<http://www.w3.org/ns/prov#generatedAtTime>",
         "<http://e/likes> <http://e/x>",
     );
     let nquads = format!(
-        "<http://e/c> {quads} <http://e/g3> .\n\
+        "<http://e/c> {likes} <http://e/g3> .\n\
          <http://e/g3> {time} \"2100\"^^<http://www.w3.org/2001/XMLSchema#integer> .\n\
-         <http://e/d> {quads} <http://e/g4> .\n"
+         <http://e/d> {likes} <http://e/g4> .\n"
     );
-    let graphs = [file("graphs.trig", trig), file("graphs.nq", &nquads)];
-    let push = [
-        "stream",
-        "push",
-        LIKES,
-        "--source",
-        "s",
-        "--position",
-        "0",
-        &graphs[0],
-        &graphs[1],
-    ];
-    let counts = |run: &Run| {
-        let told = account(run);
-        ["statements", "known", "rejected", "position"].map(|name| told[name].as_u64().expect(name))
-    };
-    let run = served.run(&push);
+    let trig = write(folder.path(), "graphs.trig", trig);
+    let nquads = write(folder.path(), "graphs.nq", nquads);
+    let files = [text(&trig), text(&nquads)];
+    let push = ["stream", "push", LIKES, "--source", "s", "--position", "0"];
+    let run = served.run(&[&push[..], &files].concat());
+    let errors = &run.errors;
     assert_eq!(
         (run.code, counts(&run)),
         (Some(8), [3, 0, 1, 4]),
-        "{}",
-        run.errors
+        "{errors}"
     );
+    let place = "graphs.nq, line 1";
     assert!(
-        run.errors.contains("graphs.nq, line 1") && run.errors.contains("<http://e/g4>"),
-        "{}",
-        run.errors
+        errors.contains(place) && errors.contains("<http://e/g4>"),
+        "{errors}"
     );
-    let run = served.run(&push);
+    let run = served.run(&[&push[..], &files].concat());
     assert_eq!(
         (run.code, counts(&run)),
         (Some(8), [0, 3, 1, 4]),
         "{}",
         run.errors
     );
+    served.done(&["stream", "push", LIKES, "--source", "s", "--watermark=3000"]);
+    let reports = served.lines(&["subscribe", "likes", "--count", "3"]);
+    let who = reports.iter().flat_map(found);
+    assert!(who.eq(["a", "b", "c"].map(|who| format!("http://e/{who}"))));
+    served.fails(&["stream", "push", LIKES, "--position", "0"], 2, "--source");
+}
+
+#[test]
+fn a_flag_says_where_times_are_or_what_they_are() {
+    let served = Served::asked();
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let document =
         r#"{"@id": "http://e/e", "http://e/likes": {"@id": "http://e/x"}, "http://e/at": 2500}"#;
-    let linked = file("e.jsonld", document);
-    let by_predicate = [
-        "stream",
-        "push",
-        LIKES,
-        &linked,
+    let linked = write(folder.path(), "e.jsonld", document);
+    let push = ["stream", "push", LIKES, text(&linked)];
+    for said in ["1 line was rejected", "--time TIME|now"] {
+        served.fails(&push, 8, said);
+    }
+    let flags = [
         "--time-predicate",
         "http://e/at",
         "--watermark",
         "--source",
         "s",
     ];
-    let told = account(&served.done(&by_predicate));
+    let told = account(&served.done(&[&push[..], &flags].concat()));
     assert_eq!(
         (&told["sealed"], &told["statements"]),
         (&2500.into(), &1.into())
     );
-    served.fails(
-        &[
-            "stream",
-            "push",
-            LIKES,
-            "x.nt.ts",
-            "--time-predicate",
-            "http://e/at",
-        ],
-        2,
+    let date = "1970-01-01T00:00:02.600Z";
+    let flags = [
+        "--format",
+        "nt",
+        "--time",
+        date,
+        "--source",
+        "s",
+        "--watermark=3000",
+    ];
+    served.push(&flags, "<http://e/f> <http://e/likes> <http://e/x> .\n");
+    let reports = served.lines(&["subscribe", "likes", "--from", "3", "--count", "1"]);
+    assert_eq!(found(&reports[0]), ["http://e/e", "http://e/f"]);
+    let lines = [
+        "stream",
+        "push",
+        LIKES,
+        "x.nt.ts",
         "--time-predicate",
-    );
-    served.fails(&["stream", "push", LIKES, "--position", "0"], 2, "--source");
-    served.fails(
-        &["stream", "push", LIKES, &linked],
-        8,
-        "1 line was rejected",
-    );
-    let dated = served.with_input(
-        &[
-            "stream",
-            "push",
-            LIKES,
-            "--format",
-            "nt",
-            "--time",
-            "1970-01-01T00:00:02.600Z",
-            "--source",
-            "s",
-        ],
-        "<http://e/f> <http://e/likes> <http://e/x> .\n",
-    );
-    assert_eq!(dated.code, Some(0), "{}", dated.errors);
-    served.done(&["stream", "push", LIKES, "--source", "s", "--watermark=3000"]);
-    let reports = served.lines(&["subscribe", "likes", "--count", "3"]);
-    let counts = reports.iter().map(|report| found(report).len());
-    assert_eq!(counts.collect::<Vec<_>>(), [1, 1, 3]);
+        "http://e/at",
+    ];
+    served.fails(&lines, 2, "--time-predicate");
 }
 
 #[test]

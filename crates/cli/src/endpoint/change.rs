@@ -178,14 +178,14 @@ pub(super) fn encoded(text: &str) -> String {
 /// A connection that is kept, for one update after the other, on the thread of whoever measures them: a thread for each
 /// exchange would be measured too.
 pub struct Connection {
-    endpoint: Endpoint,
+    endpoint: Box<Endpoint>,
     agent: Agent,
 }
 
 impl Connection {
     /// A connection, made at the first update.
     pub fn new(endpoint: &Endpoint) -> Connection {
-        let endpoint = endpoint.updating();
+        let endpoint = Box::new(endpoint.updating());
         let agent = exchange::agent(endpoint.timeout);
         Connection { endpoint, agent }
     }

@@ -418,9 +418,10 @@ impl<'p> Pusher<'p> {
         if let Some(patience) = patience.or(is_broken.then_some(RECONNECT_MAX)) {
             if now >= since + patience {
                 let seconds = patience.as_secs_f64();
-                let (code, what) = match is_broken {
-                    true => (Code::Connection, "no connection"),
-                    false => (Code::Limit, "no room"),
+                let (code, what) = if is_broken {
+                    (Code::Connection, "no connection")
+                } else {
+                    (Code::Limit, "no room")
                 };
                 let message = format!("{what} for {seconds} s: {}", trouble.message);
                 return Err(Trouble::new(code, message));

@@ -195,7 +195,8 @@ impl Live {
         self.hub().stream_info(name)
     }
 
-    /// What the text of a query probably did not mean; see [`Hub::warnings`].
+    /// What the text of a query probably did not mean: spans of its windows that are no multiple of the grain of their
+    /// streams.
     pub fn warnings(&self, name: &str) -> Result<Vec<String>, QueryError> {
         self.hub().warnings(name)
     }

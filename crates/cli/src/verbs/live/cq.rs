@@ -49,16 +49,13 @@ fn register(flags: &CqRegister, file: Option<&Path>) -> Outcome {
     let name = flags.name.as_deref();
     let mut made = Value::Null;
     stoppable(|stop| {
-        let registered = match (&table, &flags.bindings) {
-            (Some(table), Some(rows)) => {
-                let (table, media_type) = (table.text.as_str(), table.media_type);
-                let registered = server.register_table(&text, (table, media_type), name, stop);
-                registered.map_err(|trouble| in_table(trouble, rows))
-            }
-            _ => {
-                let name = server.register(&text, name, stop);
-                name.map(|name| json!({ "name": name }))
-            }
+        let registered = if let (Some(table), Some(rows)) = (&table, &flags.bindings) {
+            let (table, media_type) = (table.text.as_str(), table.media_type);
+            let registered = server.register_table(&text, (table, media_type), name, stop);
+            registered.map_err(|trouble| in_table(trouble, rows))
+        } else {
+            let name = server.register(&text, name, stop);
+            name.map(|name| json!({ "name": name }))
         };
         let in_file = |trouble: Trouble| {
             let Failure { code, message } = trouble.into_failure(&text);

@@ -143,7 +143,7 @@ impl Hub {
 
     /// What the text of a query probably did not mean: spans of its windows that are no multiple of the grain of their
     /// streams. They are answered to the millisecond, and cost more and come later than others.
-    pub fn warnings(&self, name: &str) -> Result<Vec<String>, QueryError> {
+    pub(in crate::standing) fn warnings(&self, name: &str) -> Result<Vec<String>, QueryError> {
         let query = &self.queries[&self.query(name)?].planned.query;
         let mut warnings = Vec::new();
         for window in &query.windows {
