@@ -42,7 +42,10 @@ use store::slice::Slice;
 const SINGLE_MAX: usize = 16;
 
 /// After so many batches it is looked what nobody asked for meanwhile.
-const SWEEP_BATCHES: u64 = 8;
+const SWEEP_BATCHES: u64 = 4;
+
+/// Batches that are so much older than the newest move to larger panes. Shorter windows have dropped them by then.
+const SETTLED_BATCHES: u64 = 16;
 
 /// What the sealed batches of a stream hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -91,6 +94,8 @@ pub(crate) struct Retained {
     dropped: Option<Time>,
     /// All whole batches below this number have had their slices.
     sliced: u64,
+    /// The greatest level of panes.
+    level_max: u32,
     /// Up to this batch it was looked for what nobody asks for.
     swept: u64,
     /// Items, columns and the slices of parts of batches (bytes).
@@ -113,6 +118,7 @@ impl Retained {
             first: None,
             dropped: None,
             sliced: 0,
+            level_max: panes::LEVEL_MIN,
             swept: 0,
             bytes: 0,
             has_arrivals: false,
@@ -443,7 +449,7 @@ impl Retained {
         }
         let mut start = numbers.start;
         while !left.is_empty() {
-            let place = Place::largest(start, numbers.end);
+            let place = Place::largest(start, numbers.end, self.level_max);
             start = place.numbers().end;
             let within = self.split(&mut left, start);
             self.cover(place, within, out);
@@ -552,7 +558,9 @@ impl Retained {
             }
         }
         for (place, pane) in self.panes.largest_first() {
-            self.settle(place, pane);
+            if place.numbers().end + SETTLED_BATCHES <= number {
+                self.settle(place, pane);
+            }
         }
         self.panes.sweep();
         for batch in &mut self.batches {
@@ -560,6 +568,9 @@ impl Retained {
             batch.sweep();
             self.bytes += batch.bytes();
         }
+        let oldest = self.batches.front().map_or(number, |batch| batch.number);
+        let items = self.count - self.dropped_items();
+        self.level_max = panes::level_max(number - oldest, items, self.level_max);
         self.swept = number;
     }
 

@@ -140,12 +140,12 @@ fn a_retained_quad_is_small() {
     }
     let mut random = testkit::random::Random::new(3);
     let mut least = u64::MAX;
-    for batch in 0..1000_u64 {
+    for batch in 0..760_u64 {
         let mut items = Items::new();
-        for item in 0..200 {
+        for item in 0..600 {
             let mut id = |count: usize| VertexId::new(Tag::Iri, random.below(count) as u64);
             let quad = (id(2000), id(2), id(50_000), GraphScope::DEFAULT_GRAPH);
-            items.add(Time(batch * 100 + item / 2), &[quad]);
+            items.add(Time(batch * 100 + item / 6), &[quad]);
         }
         streams.push(stream, SOURCE, &items).unwrap();
         streams
@@ -156,7 +156,7 @@ fn a_retained_quad_is_small() {
             let held = streams.holdings(stream).unwrap();
             let bytes = held.item_bytes + held.slice_bytes;
             assert_eq!(held.items, held.quads);
-            assert!((598 * 200..=602 * 200).contains(&held.quads), "{held:?}");
+            assert!((598 * 600..=602 * 600).contains(&held.quads), "{held:?}");
             assert!(bytes <= 14 * held.quads, "{held:?}");
             least = least.min(bytes);
             assert!(bytes <= least * 5 / 4, "{bytes} after {least} bytes");

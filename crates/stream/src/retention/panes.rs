@@ -16,8 +16,8 @@
 //! A pane that has what windows must not see any more (batches that were dropped, terms that have other ids now, no column
 //! of arrivals) is not *current*: nobody is given it, and it goes with the last batch that stands on it.
 //!
-//! A pane is not made larger than [`EDGES_MAX`] edges, because whoever makes it is waited for, and because its small
-//! panes are held twice while a window's end comes by.
+//! A pane is not made larger than [`EDGES_MAX`] edges, because whoever makes it is waited for. Nor is it larger than a share of
+//! what is kept, unless it is small, because it is held twice while a window's end comes by ([`level_max`]).
 //!
 //! Source: Li et al., "No pane, no gain" (SIGMOD Record 2005), with aligned powers of two as in Arasu and Widom,
 //! "Resource sharing in continuous sliding-window aggregates" (VLDB 2004, base intervals).
@@ -30,6 +30,25 @@ use store::slice::Slice;
 
 /// The most edges of a pane that is merged of others.
 pub(crate) const EDGES_MAX: u64 = 1 << 18;
+
+/// A pane has at most one in so many of the batches that are kept, if it is not small.
+const SHARE: u64 = 16;
+
+/// A pane of so few items is small.
+const SMALL_ITEMS: u64 = 1 << 12;
+
+/// Panes of this level may be made however few batches are kept: those of a second in batches of 100 ms.
+pub(super) const LEVEL_MIN: u32 = 3;
+
+/// The greatest level of panes where so many items are kept in batches of so many numbers. It stays as it was until it is
+/// clearly wrong: otherwise all panes of a window would be made again whenever it is a batch longer or shorter.
+pub(super) fn level_max(numbers: u64, items: u64, before: u32) -> u32 {
+    let small = SMALL_ITEMS.saturating_mul(numbers) / items.max(1);
+    let most = small.max(numbers / SHARE);
+    let level = |batches: u64| batches.checked_ilog2().unwrap_or(0);
+    let (least, most) = (level(most - most / 4), level(most.saturating_add(most / 4)));
+    before.clamp(least, most).max(LEVEL_MIN)
+}
 
 /// Where a pane is: its level, and its index there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -211,9 +230,9 @@ impl Place {
         }
     }
 
-    /// The largest pane that begins at `start` and does not pass `end`, which is after it.
-    pub(super) fn largest(start: u64, end: u64) -> Place {
-        let aligned = start.trailing_zeros().min(u64::BITS - 1);
+    /// The largest pane of at most this level that begins at `start` and does not pass `end`, which is after it.
+    pub(super) fn largest(start: u64, end: u64, level_max: u32) -> Place {
+        let aligned = start.trailing_zeros().min(level_max);
         let level = aligned.min((end - start).ilog2());
         Place {
             level,
@@ -239,6 +258,26 @@ impl Place {
         Place {
             level: self.level - 1,
             index: self.index * 2 + 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn panes_are_a_share_of_what_is_kept_or_small() {
+        // A second of batches of 100 ms, a minute, ten minutes.
+        let of = |numbers: u64, items: u64| level_max(numbers, numbers * items, 0);
+        assert_eq!([10, 600, 6000].map(|numbers| of(numbers, 8600)), [3, 4, 8]);
+        assert_eq!([10, 600, 6000].map(|numbers| of(numbers, 2)), [10, 10, 10]);
+        for numbers in 480..660 {
+            assert_eq!(
+                level_max(numbers, numbers * 8600, 4),
+                4,
+                "{numbers} batches"
+            );
         }
     }
 }
