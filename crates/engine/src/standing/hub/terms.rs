@@ -38,7 +38,12 @@ pub(super) struct HubTerms {
     pub(super) given: TermCounts,
     /// No term of the dictionary below these counts is transient.
     seen: TermCounts,
+    /// The most that named transient terms since the last sweep (bytes).
+    named_bytes: u64,
 }
+
+/// Terms that take no more are not dropped because what named them is gone (bytes).
+const FEW_BYTES: u64 = 256 << 10;
 
 /// What evaluations see until something is pushed or committed.
 pub(super) struct SeenTerms {
@@ -55,6 +60,7 @@ impl Hub {
             transient,
             given,
             seen,
+            ..
         } = &mut self.terms;
         let graph = self.base.database()?.graph();
         let counts = graph.dictionary.counts().or_more(*given);
@@ -140,15 +146,23 @@ impl Hub {
         numbered
     }
 
-    /// Drops the terms that nothing names any more, where there may be many.
+    /// Drops the terms that nothing names any more, where there may be many: many came, or half of what names them is gone.
     pub(super) fn tidy_terms(&mut self) {
-        if !self.terms.transient.is_due(0) {
+        if self.terms.transient.is_empty() {
             return;
         }
-        let held = |id: &StreamId| self.streams.status(*id).map_or(0, |it| it.held_bytes);
-        let naming_bytes = self.settings.keys().map(held).sum();
-        if self.terms.transient.is_due(naming_bytes) {
+        let (mut held, mut term_bytes) = (0, 0);
+        for id in self.settings.keys() {
+            held += self.streams.status(*id).map_or(0, |it| it.held_bytes);
+            term_bytes += self.terms.transient.bytes_of(TermHolder(id.0));
+        }
+        let naming_bytes = held.saturating_sub(term_bytes);
+        let named_bytes = self.terms.named_bytes.max(naming_bytes);
+        self.terms.named_bytes = named_bytes;
+        let is_gone = term_bytes > FEW_BYTES && naming_bytes < named_bytes / 2;
+        if is_gone || self.terms.transient.is_due(naming_bytes) {
             self.sweep_terms();
+            self.terms.named_bytes = naming_bytes;
         }
     }
 
