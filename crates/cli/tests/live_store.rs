@@ -98,7 +98,7 @@ fn verbs_do_with_a_store_what_they_do_with_a_server() {
     store.done(&["cq", "pause", "likes"], "");
     assert_eq!(store.lines(&["cq", "list"])[0]["paused"], true);
     store.done(&["cq", "resume", "likes"], "");
-    assert_eq!(store.lines(&["cq", "show", "likes"])[0]["last_report"], 2);
+    assert_eq!(store.lines(&["cq", "show", "likes"])[0]["reports"], 2);
     store.fails(&["cq", "show", "other"], 1, text(&store.location));
     store.done(&["cq", "drop", "likes"], "");
     store.done(&["stream", "drop", LIKES], "");

@@ -201,13 +201,6 @@ impl Live {
         self.hub().warnings(name)
     }
 
-    /// The number of the last report of a query; 0 before the first one.
-    pub fn last_report(&self, name: &str) -> Result<u64, QueryError> {
-        let journals = self.inner.journals();
-        let journal = journals.get(name).ok_or_else(|| no_query(name))?;
-        Ok(journal.last())
-    }
-
     /// Registers a query by its text; gives its name. `name` is used where the text gives none. Needs
     /// `query::STACK_BYTES_MIN` (2 MiB) of stack.
     pub fn register(&self, text: &str, name: &str) -> Result<String, QueryError> {

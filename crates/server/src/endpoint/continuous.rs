@@ -153,7 +153,6 @@ async fn show(server: &ServerState, name: String) -> Result<Response<Body>, Prob
         let plan = plan.map_err(|error| Problem::of_query(&error))?;
         let mut shown = described(found);
         shown["plan"] = json!(plan);
-        shown["last_report"] = json!(live.last_report(&name).unwrap_or(0));
         Ok(shown)
     };
     with(server, show).await.map(|shown| json_text(&shown))

@@ -626,7 +626,7 @@ fn stream_schemas() -> Value {
             "windows": { "type": "array", "items": schema("Window") }, "form": { "enum": ["SELECT", "ASK", "CONSTRUCT", "DESCRIBE"] },
             "relation": { "enum": ["RSTREAM", "ISTREAM", "DSTREAM"] }, "reports": count,
             "last": { "oneOf": [schema("LastReport"), { "type": "null" }] },
-            "plan": nothing_or("string"), "last_report": count, "template": { "oneOf": [schema("Template"), { "type": "null" }] },
+            "plan": nothing_or("string"), "template": { "oneOf": [schema("Template"), { "type": "null" }] },
         })),
         "Template": object(&["parameters", "instances", "bytes"], &json!({
             "parameters": strings, "instances": count, "bytes": count, "apart": nothing_or("string"),

@@ -101,7 +101,7 @@ fn last(server: &Streams, name: &str, stop: &Stop) -> Result<Option<u64>, Troubl
             return Ok(None);
         }
     }
-    let last = query["last_report"].as_u64().unwrap_or(0);
+    let last = query["reports"].as_u64().unwrap_or(0);
     if last == 0 {
         say!("somersault: `{name}` has no report, and nobody pushes to the store meanwhile");
     }
