@@ -276,9 +276,8 @@ fn a_source_that_floods_disturbs_no_other_stream() {
     let served = Served::asked();
     let flooded = "http://e/flooded";
     served.stream(flooded, json!({ "budget": "8KiB", "absorb": "none" }));
-    let flood: String = (0..500)
-        .map(|number| format!("100\t<http://e/p{number}> <http://e/likes> <http://e/x> .\n"))
-        .collect();
+    let like = |number: u64| format!("100\t<http://e/p{number}> <http://e/likes> <http://e/x> .\n");
+    let flood: String = (0..500).map(like).collect();
     let line = format!("POST {}", items(flooded));
     for second in 0..20 {
         let answer = served.send(&line, &[TS], &flood);

@@ -256,7 +256,7 @@ fn a_body_of_which_nothing_is_well_formed_is_refused() {
         .problem(404);
     served
         .send(&format!("GET {}", items(LIKES)), &[], "")
-        .problem(405);
+        .problem(426);
     assert_eq!(served.pushed("", TS, &format!("1\t{good}"))["taken"], 1);
 }
 

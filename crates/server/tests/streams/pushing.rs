@@ -138,7 +138,7 @@ fn long_lines(count: u64, first_ms: u64, step_ms: u64) -> String {
         let (ms, text) = (first_ms + number * step_ms, "x".repeat(1000));
         let _ = writeln!(
             lines,
-            "{ms}\t<http://e/p> <http://e/says> \"{number} {text}\" ."
+            "{ms}\t<http://e/p> <http://e/says> \"{ms} {text}\" ."
         );
     }
     lines
@@ -192,7 +192,7 @@ fn where_the_budget_is_full_a_source_waits_and_loses_nothing() {
 #[test]
 fn an_item_larger_than_the_budget_is_refused() {
     let served = Served::new();
-    served.stream(LIKES, json!({ "budget": "64KiB" }));
+    served.stream(LIKES, json!({ "budget": "64KiB", "absorb": "none" }));
     let mut source = served.socket(&at(""), &[]);
     let text = "x".repeat(200_000);
     let refused = source.asked(&format!("5\t<http://e/p> <http://e/says> \"{text}\" ."));
