@@ -81,7 +81,7 @@ fn citybench_is_reported() {
     let Some(folder) = streams("CityBench") else {
         return;
     };
-    let until_ms = if seeds::is_long() { 60_000 } else { 8_000 };
+    let until_ms = if seeds::is_long() { 60_000 } else { 5_000 };
     let runs = goldens::citybench(&folder, until_ms);
     assert!(check_golden("CityBench", runs, Reading::Polls) > 50);
 }
