@@ -517,6 +517,7 @@ fn schemas() -> Value {
     for part in [
         protocol_schemas(),
         stream_schemas(),
+        pushed_schemas(),
         snapshot_schemas(),
         figure_schemas(),
     ] {
@@ -573,6 +574,23 @@ fn snapshot_schemas() -> Value {
     })
 }
 
+fn pushed_schemas() -> Value {
+    let count = json!({ "type": "integer", "minimum": 0 });
+    let moment = json!({ "type": ["integer", "null"] });
+    let kind = "object";
+    let rejection = json!({ "line": count, "column": count, "message": { "type": "string" } });
+    let rejection = json!({
+        "type": kind, "required": ["line", "column", "message"], "properties": rejection,
+    });
+    let pushed = json!({
+        "taken": count, "late": count, "rejected": count, "settled": count, "sealed": count,
+        "durable": moment, "latest": moment, "position": count, "positions": count, "known": count,
+        "rejections": { "type": "array", "items": rejection },
+    });
+    let required = ["taken", "late", "rejected", "settled"];
+    json!({ "Pushed": { "type": kind, "required": required, "properties": pushed } })
+}
+
 fn stream_schemas() -> Value {
     let string = json!({ "type": "string" });
     let nothing_or = |kind: &str| json!({ "type": [kind, "null"] });
@@ -590,12 +608,6 @@ fn stream_schemas() -> Value {
         let items = json!({ "type": "array", "items": schema(name) });
         object(&[member], &json!({ member: items }))
     };
-    let rejection = object(
-        &["line", "column", "message"],
-        &json!({
-            "line": count, "column": count, "message": string,
-        }),
-    );
     let report = object(
         &["number", "report"],
         &json!({ "number": count, "report": { "type": "object" } }),
@@ -613,12 +625,6 @@ fn stream_schemas() -> Value {
             "items": count, "last_arrival": nothing_or("integer"), "rejected": count,
             "sources": { "type": "array", "items": schema("Source") }, "source_count": count, "idle_source_count": count,
             "queries": strings,
-        })),
-        "Pushed": object(&["taken", "late", "rejected", "settled"], &json!({
-            "taken": count, "late": count, "rejected": count, "settled": count, "sealed": count,
-            "durable": nothing_or("integer"), "latest": nothing_or("integer"),
-            "position": count, "positions": count, "known": count,
-            "rejections": { "type": "array", "items": rejection },
         })),
         "ContinuousQuery": object(&["name", "streams", "paused", "evaluations"], &json!({
             "name": string, "text": nothing_or("string"), "streams": strings, "output": nothing_or("string"),
