@@ -94,6 +94,8 @@ os.write(fd, b"\x03")
 until(fd, "somersault>")
 os.write(fd, b"ASK {};\r")
 until(fd, "true")
+# The end of input is one for whoever reads a line.
+until(fd, "somersault>")
 os.write(fd, b"\x04")
 _, status = os.waitpid(pid, 0)
 sys.exit(os.waitstatus_to_exitcode(status))
