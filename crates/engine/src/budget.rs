@@ -313,7 +313,7 @@ mod tests {
         }
         assert_eq!(own, 112 << 20);
         for other in 0..4 {
-            streams.ask(2 << 20, 2 * (other % 2) << 20).unwrap();
+            streams.ask(2 << 20, (2 * (other % 2)) << 20).unwrap();
         }
         assert!(streams.ask(1, own).is_err());
     }

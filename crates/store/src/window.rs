@@ -54,8 +54,8 @@ pub struct Window {
 struct Place {
     /// The number of the slice.
     slice: u32,
-    /// The segment's place in it.
-    place: u32,
+    /// The number of the segment in it.
+    segment: u32,
     first: VertexId,
     last: VertexId,
     /// Whether all its rows are of the default graph.
@@ -80,7 +80,7 @@ impl Window {
                     let (first, last) = segment.key_bounds();
                     let place = Place {
                         slice: number,
-                        place,
+                        segment: place,
                         first,
                         last,
                         is_plain: segment.is_plain(),
@@ -151,7 +151,7 @@ impl Window {
 
     #[inline]
     fn segment_at(&self, direction: Direction, at: &Place) -> SliceSegment<'_> {
-        self.slices[at.slice as usize].segment(direction, at.place as usize)
+        self.slices[at.slice as usize].segment(direction, at.segment as usize)
     }
 
     /// Where they are, ascending by slice.

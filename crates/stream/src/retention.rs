@@ -502,22 +502,19 @@ impl Retained {
     /// Makes a pane of several batches; `None`: it would be too large.
     fn pane(&mut self, place: Place, batches: Range<usize>) -> Option<Arc<Slice>> {
         let whole = self.shared(batches.clone());
-        let slice = match whole.filter(|_| !self.has_arrivals) {
-            Some(whole) => {
-                let kept = self.batches.range(batches).map(|batch| &batch.kept);
-                let places = kept.flat_map(Kept::places).collect();
-                self.panes.slice(whole).part(&ascending(places))
+        let slice = if let Some(whole) = whole.filter(|_| !self.has_arrivals) {
+            let kept = self.batches.range(batches).map(|batch| &batch.kept);
+            let places = kept.flat_map(Kept::places).collect();
+            self.panes.slice(whole).part(&ascending(places))
+        } else {
+            let mut parts = Vec::new();
+            self.parts(place, batches, &mut parts);
+            let edges: u64 = parts.iter().map(|part| part.edges(Direction::Out)).sum();
+            if edges > EDGES_MAX {
+                return None;
             }
-            None => {
-                let mut parts = Vec::new();
-                self.parts(place, batches, &mut parts);
-                let edges: u64 = parts.iter().map(|part| part.edges(Direction::Out)).sum();
-                if edges > EDGES_MAX {
-                    return None;
-                }
-                let parts: Vec<&Slice> = parts.iter().map(AsRef::as_ref).collect();
-                Slice::union(&parts)
-            }
+            let parts: Vec<&Slice> = parts.iter().map(AsRef::as_ref).collect();
+            Slice::union(&parts)
         };
         let slice = Arc::new(slice);
         self.panes.insert(place, Arc::clone(&slice));

@@ -316,7 +316,7 @@ impl Run {
             }
         }
         if is_measured {
-            self.measured += begun.elapsed() - making;
+            self.measured += begun.elapsed().saturating_sub(making);
             self.parse.record(parse);
             self.take(hub.costs() - before, &reports);
         }
@@ -333,7 +333,9 @@ impl Run {
             let mut timed = self.timed.iter_mut();
             let timed = timed.find(|it| it.question == question);
             let timed = timed.expect("each question that is asked is timed");
-            timed.ids.record(report.exec - report.decoding);
+            timed
+                .ids
+                .record(report.exec.saturating_sub(report.decoding));
             timed.terms.record(report.exec);
             timed.rows += report.rows.len() as u64;
             self.executions += 1;

@@ -37,12 +37,12 @@ impl Sub for HubCosts {
     /// What was spent since `before`.
     fn sub(self, before: HubCosts) -> HubCosts {
         HubCosts {
-            numbering: self.numbering - before.numbering,
-            opening: self.opening - before.opening,
-            sealing: self.sealing - before.sealing,
-            storing: self.storing - before.storing,
-            windows: self.windows - before.windows,
-            evaluating: self.evaluating - before.evaluating,
+            numbering: self.numbering.saturating_sub(before.numbering),
+            opening: self.opening.saturating_sub(before.opening),
+            sealing: self.sealing.saturating_sub(before.sealing),
+            storing: self.storing.saturating_sub(before.storing),
+            windows: self.windows.saturating_sub(before.windows),
+            evaluating: self.evaluating.saturating_sub(before.evaluating),
         }
     }
 }

@@ -127,8 +127,9 @@ pub(super) type Take<'t> = dyn FnMut(Reported) -> Result<ControlFlow<()>, QueryE
 impl Hub {
     /// None yet. Streams that store something need a database that can be changed.
     pub fn new(database: Database) -> Hub {
-        let mut hub = Hub::over(Base::Open(database.clone()));
-        hub.draw_on(&database);
+        let drawn = database.clone();
+        let mut hub = Hub::over(Base::Open(database));
+        hub.draw_on(&drawn);
         hub
     }
 

@@ -177,13 +177,11 @@ impl Documents {
         let made = self.of(entry).await?;
         let mut response = match made.report.answer.clone() {
             Ok(rows) if part == Part::Told => text(self.format.media_type(), rows.told),
-            Ok(rows) => match rows.removed {
-                Some(removed) => text(self.format.media_type(), removed),
-                None => {
-                    let why = "the report is no revision of rows, so nothing is taken back by it";
-                    return Err(Problem::not_found(why));
-                }
-            },
+            Ok(rows) => {
+                let why = "the report is no revision of rows, so nothing is taken back by it";
+                let removed = rows.removed.ok_or_else(|| Problem::not_found(why))?;
+                text(self.format.media_type(), removed)
+            }
             Err(why) => {
                 let status = StatusCode::UNPROCESSABLE_ENTITY;
                 let title = "The evaluation of this close failed";

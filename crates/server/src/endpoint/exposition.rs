@@ -55,9 +55,12 @@ fn to_text(server: &ServerState) -> String {
     page.text
 }
 
+/// A figure of a stream.
+type OfStream = fn(&StreamInfo) -> u64;
+
 /// What each stream holds. Absent before somebody asked for streams.
 fn write_streams(page: &mut Page, streams: &[StreamInfo]) {
-    let figures: [(&str, &str, fn(&StreamInfo) -> u64); 7] = [
+    let figures: [(&str, &str, OfStream); 7] = [
         (
             "stream_items",
             "Sealed items that windows may still reach.",

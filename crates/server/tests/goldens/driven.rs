@@ -71,7 +71,7 @@ pub fn make(served: &Served, stream: &PlainStream) {
     let absorb = match &stream.absorbed {
         Absorbed::All => json!("all"),
         Absorbed::Nothing => json!("none"),
-        Absorbed::Only(predicates) => predicates.iter().map(|it| it.as_str()).collect(),
+        Absorbed::Only(predicates) => predicates.iter().map(oxrdf::NamedNode::as_str).collect(),
     };
     let mut definition = json!({
         "grain": format!("{}ms", stream.grain_ms), "lateness": format!("{}ms", stream.lateness_ms),
@@ -167,7 +167,9 @@ pub fn reports<D>(
     }
     feed(&served, run, &mut |served| {
         if reading == Reading::Polls {
-            readers.iter_mut().for_each(|reader| reader.poll(served));
+            for reader in &mut readers {
+                reader.poll(served);
+            }
         }
     });
     let ended = readers.into_iter().map(|mut reader| {

@@ -162,11 +162,7 @@ fn the_example_of_the_paper_is_reported_and_absorbed() {
             point.map_or(0, |point| point["until"].as_u64().unwrap())
         };
         let has_both = point("http://e/Tweet") > 802_000 && point("http://e/Like") > 806_000;
-        let tweets = if snapshot["quads"].as_u64() < Some(7) {
-            0
-        } else {
-            1
-        };
+        let tweets = usize::from(snapshot["quads"].as_u64() >= Some(7));
         assert_eq!(
             liked(&served, Some(number)).len(),
             tweets + usize::from(has_both),

@@ -38,86 +38,30 @@ impl Served {
     }
 }
 
+/// Query, media type, name of the format, how the document begins, and what it holds.
+#[rustfmt::skip]
+const DOCUMENTS: [[&str; 5]; 12] = [
+    ["q", "text/csv", "csv", "who,what\r\n", "http://e/p0,http://e/x"],
+    ["q", "text/tab-separated-values", "tsv", "?who\t?what\n", "<http://e/p0>\t<http://e/x>"],
+    ["q", "application/sparql-results+xml", "xml", "<?xml", "<uri>http://e/p0</uri>"],
+    ["q", "application/sparql-results+json", "json", "{\"head\"", "\"http://e/p0\""],
+    ["graph", "text/turtle", "turtle", "<http://e/x>", "<http://e/p0>"],
+    ["graph", "application/n-triples", "nt", "<http://e/x>", "<http://e/likedBy> <http://e/p0> .\n"],
+    ["graph", "application/n-quads", "nquads", "<http://e/x>", "<http://e/p0> .\n"],
+    ["graph", "application/trig", "trig", "<http://e/x>", "<http://e/p0>"],
+    ["graph", "application/rdf+xml", "rdfxml", "<?xml", "http://e/p0"],
+    ["graph", "application/ld+json", "jsonld", "[", "http://e/p0"],
+    ["ask", "text/csv", "csv", "true", "true"],
+    ["ask", "application/sparql-results+xml", "xml", "<?xml", "<boolean>true</boolean>"],
+];
+
 #[test]
 fn a_report_is_a_document_in_the_format_asked_for() {
     let served = Served::asked();
     served.register("graph", GRAPH);
     served.register("ask", ASK);
     served.like_in(0..2);
-    for (query, accept, format, begins, holds) in [
-        (
-            "q",
-            "text/csv",
-            "csv",
-            "who,what\r\n",
-            "http://e/p0,http://e/x",
-        ),
-        (
-            "q",
-            "text/tab-separated-values",
-            "tsv",
-            "?who\t?what\n",
-            "<http://e/p0>\t<http://e/x>",
-        ),
-        (
-            "q",
-            "application/sparql-results+xml",
-            "xml",
-            "<?xml",
-            "<uri>http://e/p0</uri>",
-        ),
-        (
-            "q",
-            "application/sparql-results+json",
-            "json",
-            "{\"head\"",
-            "\"http://e/p0\"",
-        ),
-        (
-            "graph",
-            "text/turtle",
-            "turtle",
-            "<http://e/x>",
-            "<http://e/p0>",
-        ),
-        (
-            "graph",
-            "application/n-triples",
-            "nt",
-            "<http://e/x>",
-            "<http://e/likedBy> <http://e/p0> .\n",
-        ),
-        (
-            "graph",
-            "application/n-quads",
-            "nquads",
-            "<http://e/x>",
-            "<http://e/p0> .\n",
-        ),
-        (
-            "graph",
-            "application/trig",
-            "trig",
-            "<http://e/x>",
-            "<http://e/p0>",
-        ),
-        (
-            "graph",
-            "application/rdf+xml",
-            "rdfxml",
-            "<?xml",
-            "http://e/p0",
-        ),
-        ("graph", "application/ld+json", "jsonld", "[", "http://e/p0"),
-        ("ask", "text/csv", "csv", "true", "true"),
-        (
-            "ask",
-            "application/sparql-results+xml",
-            "xml",
-            "<?xml",
-            "<boolean>true</boolean>",
-        ),
-    ] {
+    for [query, accept, format, begins, holds] in DOCUMENTS {
         let by_accept = served.reports_as(query, "", accept);
         assert_eq!(by_accept.status, 200, "{by_accept:?}");
         let media_type = by_accept.field("content-type");

@@ -126,7 +126,7 @@ impl Socket {
         match u16::try_from(payload.len()) {
             Ok(length @ ..126) => bytes.push(0x80 | length as u8),
             Ok(length) => {
-                bytes.push(0x80 | 126);
+                bytes.push(0x80 | 0x7e);
                 bytes.extend(length.to_be_bytes());
             }
             Err(_) => {

@@ -29,6 +29,7 @@ impl Slice {
     }
 
     /// The slice of the quads at these places, which ascend, each once. It does not say when and how often they came.
+    #[must_use]
     pub fn part(&self, places: &[u32]) -> Slice {
         assert!(
             places.is_sorted_by(|one, next| one < next),

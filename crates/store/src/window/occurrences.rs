@@ -63,7 +63,7 @@ impl Window {
         };
         let places = self.places_of(segment).iter();
         let latest = places.flat_map(|at| {
-            let (slice, place) = (&self.slices[at.slice as usize], at.place as usize);
+            let (slice, place) = (&self.slices[at.slice as usize], at.segment as usize);
             let rows = slice.rows_between(place, subject, object);
             rows.map(move |row| slice.arrivals_of(place).of(row).latest_ms)
         });
@@ -81,7 +81,7 @@ impl Window {
         for &key in keys {
             counted.clear();
             for at in self.places_of(segment) {
-                let (slice, place) = (&self.slices[at.slice as usize], at.place as usize);
+                let (slice, place) = (&self.slices[at.slice as usize], at.segment as usize);
                 append_counted(slice, place, segment.direction, key, &mut counted);
             }
             counted.sort_unstable();

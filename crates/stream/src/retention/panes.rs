@@ -74,7 +74,7 @@ struct Pane {
 /// The panes of one stream.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Panes {
-    panes: BTreeMap<PaneId, Pane>,
+    held: BTreeMap<PaneId, Pane>,
     /// Those that windows may have.
     current: BTreeMap<Place, PaneId>,
     made: u64,
@@ -90,7 +90,7 @@ impl Panes {
     /// The pane at a place, if it is current.
     pub(super) fn get(&mut self, place: Place) -> Option<Arc<Slice>> {
         let id = *self.current.get(&place)?;
-        let pane = self.panes.get_mut(&id)?;
+        let pane = self.held.get_mut(&id)?;
         pane.is_used = true;
         Some(Arc::clone(&pane.slice))
     }
@@ -98,23 +98,23 @@ impl Panes {
     /// The same, without being asked for by a window.
     pub(super) fn peek(&self, place: Place) -> Option<&Arc<Slice>> {
         let id = self.current.get(&place)?;
-        Some(&self.panes[id].slice)
+        Some(&self.held[id].slice)
     }
 
     /// The slice of a pane, which batches stand on or which is current (asserted).
     pub(super) fn slice(&self, id: PaneId) -> &Arc<Slice> {
-        &self.panes[&id].slice
+        &self.held[&id].slice
     }
 
     /// Whether windows may have a pane, and its place.
     pub(super) fn is_current(&self, id: PaneId) -> bool {
-        let pane = self.panes.get(&id);
+        let pane = self.held.get(&id);
         pane.is_some_and(|pane| self.current.get(&pane.place) == Some(&id))
     }
 
     /// The level of a pane.
     pub(super) fn level(&self, id: PaneId) -> u32 {
-        self.panes[&id].place.level
+        self.held[&id].place.level
     }
 
     /// Takes a pane that was made. There is no current one at its place.
@@ -130,19 +130,19 @@ impl Panes {
             is_used: true,
             batches: 0,
         };
-        self.panes.insert(id, pane);
+        self.held.insert(id, pane);
         id
     }
 
     /// A batch stands on a pane from now on.
     pub(super) fn stand_on(&mut self, id: PaneId) {
-        let pane = self.panes.get_mut(&id).expect("the pane is there");
+        let pane = self.held.get_mut(&id).expect("the pane is there");
         pane.batches += 1;
     }
 
     /// A batch does not stand on a pane any more.
     pub(super) fn leave(&mut self, id: PaneId) {
-        let pane = self.panes.get_mut(&id).expect("a batch stood on the pane");
+        let pane = self.held.get_mut(&id).expect("a batch stood on the pane");
         pane.batches -= 1;
         if !self.is_current(id) {
             self.give_up(id);
@@ -172,7 +172,7 @@ impl Panes {
     /// Gives up those that no batch stands on and nobody asked for since the last time.
     pub(super) fn sweep(&mut self) {
         self.give_up_where(|pane| pane.batches == 0 && !pane.is_used);
-        for pane in self.panes.values_mut() {
+        for pane in self.held.values_mut() {
             pane.is_used = false;
         }
     }
@@ -195,20 +195,20 @@ impl Panes {
 
     /// Gives up a pane that is not current, if no batch stands on it.
     fn give_up(&mut self, id: PaneId) {
-        if self.panes.get(&id).is_some_and(|pane| pane.batches == 0) {
-            let pane = self.panes.remove(&id).expect("it was just there");
+        if self.held.get(&id).is_some_and(|pane| pane.batches == 0) {
+            let pane = self.held.remove(&id).expect("it was just there");
             self.bytes -= pane.slice.bytes();
         }
     }
 
     fn give_up_where(&mut self, is_given_up: impl Fn(&Pane) -> bool) {
         let Panes {
-            panes,
+            held,
             current,
             bytes,
             ..
         } = self;
-        panes.retain(|id, pane| {
+        held.retain(|id, pane| {
             let is_kept = !is_given_up(pane);
             if !is_kept {
                 *bytes -= pane.slice.bytes();

@@ -205,7 +205,7 @@ mod tests {
         let error = metered.read(&mut piece).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::OutOfMemory);
         assert!(metered.heard_bytes() > 1, "its silence is not its own");
-        let mut metered = Metered::new(metered.stream, accounts.body(), Duration::from_secs(60));
+        let mut metered = Metered::new(metered.stream, accounts.body(), Duration::from_mins(1));
         let freeing = async {
             sleep(2 * PAUSE).await;
             drop(other);
