@@ -2,12 +2,6 @@
 
 pub mod backup;
 pub mod bench;
-pub mod bench_load;
-pub mod bench_mix;
-pub mod bench_output;
-pub mod bench_path;
-pub mod bench_streams;
-pub mod bench_update;
 pub mod check;
 pub mod compact;
 pub mod config;

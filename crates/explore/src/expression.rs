@@ -52,7 +52,6 @@ mod large;
 mod make;
 mod pattern;
 mod refusal;
-mod resources;
 mod same_text;
 mod scalar;
 mod sort_key;

@@ -4,11 +4,18 @@
 //! checksum of their ids, so neither decoding nor printing is in it. Blocks are verified beforehand;
 //! a wrong number of rows is an error and gives no figure. Each time stands beside its floor.
 
+mod load;
+mod mix;
+mod output;
+mod path;
+mod streams;
+mod update;
+
 use crate::arguments::{Bench, BenchLubm};
 use crate::exit::{Code, Failure, Outcome};
 use crate::say::say;
 use crate::settings;
-use crate::verbs::{bench_output, open};
+use crate::verbs::open;
 use bench::figure::{Figure, Session};
 use bench::floor::Floor;
 use bench::lubm::{Effort, RunOutcome, measure};
@@ -21,11 +28,11 @@ use workload::queries::{MEASURED, QUERIES, Query, by_name};
 pub fn run(verb: &Bench, file: Option<&Path>) -> Outcome {
     match verb {
         Bench::Lubm(flags) => lubm(flags, file),
-        Bench::Load(flags) => super::bench_load::run(flags, file),
-        Bench::Path(flags) => super::bench_path::run(flags, file),
-        Bench::Mix(flags) => super::bench_mix::run(flags, file),
-        Bench::Update(flags) => super::bench_update::run(flags, file),
-        Bench::Streams(flags) => super::bench_streams::run(flags, file),
+        Bench::Load(flags) => load::run(flags, file),
+        Bench::Path(flags) => path::run(flags, file),
+        Bench::Mix(flags) => mix::run(flags, file),
+        Bench::Update(flags) => update::run(flags, file),
+        Bench::Streams(flags) => streams::run(flags, file),
     }
 }
 
@@ -62,7 +69,7 @@ fn lubm(flags: &BenchLubm, file: Option<&Path>) -> Outcome {
         let figure = measured.figure(&session, query);
         figures.push(figure.with_floor(floor, &machine).with_q_errors(factors));
     }
-    bench_output::put(&flags.output, &figures)?;
+    output::put(&flags.output, &figures)?;
     say_estimates(all_factors);
     Ok(())
 }
@@ -109,9 +116,11 @@ fn profile(database: &Database, query: &Query) -> Result<(Floor, Vec<f64>), Fail
         threads: Some(1),
         ..Request::new(query.text)
     };
-    let mut run = database.start(&request).map_err(super::query::failure)?;
+    let mut run = database
+        .start(&request)
+        .map_err(crate::verbs::query::failure)?;
     run.enable_profile();
-    run.run_folded().map_err(super::query::failure)?;
+    run.run_folded().map_err(crate::verbs::query::failure)?;
     let floor = run.floor();
     let floor = Floor {
         touched_bytes: floor.touched_bytes,
@@ -128,7 +137,7 @@ fn count_universities(database: &Database) -> Result<Option<u32>, Failure> {
     let folded = database
         .start(&Request::new(DEPARTED))
         .and_then(|mut query| query.run_folded())
-        .map_err(super::query::failure)?;
+        .map_err(crate::verbs::query::failure)?;
     Ok(MEASURED
         .into_iter()
         .find(|known| u64::from(*known) == folded.rows))

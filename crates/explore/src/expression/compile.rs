@@ -10,10 +10,9 @@
 //! it on, `!` does not) identity serves as well. `lenient` says that nobody looks.
 
 use super::computation::Computation;
-use super::condition::{Condition, Kind, Matcher};
+use super::condition::{Condition, Kind, Matcher, ResourceComparison};
 use super::integers::{IntegerComparison, Integers};
 use super::pattern::Pattern;
-use super::resources::ResourceComparison;
 use super::same_text::SameText;
 use oxrdf::{Term, TermRef, vocab::xsd};
 use query::expression::{Comparison, Expression, Function};

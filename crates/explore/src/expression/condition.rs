@@ -8,13 +8,16 @@
 //! some 50 ns and the text's fetch for a comparison of values. Rows for which ids do not decide
 //! (an integer column that also holds decimals) go through the general form, only they.
 
+mod resources;
+
+pub(super) use resources::ResourceComparison;
+
 use super::batch::Batch;
 use super::call::spend_on;
 use super::compare;
 use super::computation::{Computation, Operand};
 use super::integers::IntegerComparison;
 use super::pattern::{self, COMPILE_EFFORT, Pattern};
-use super::resources::ResourceComparison;
 use super::same_text::SameText;
 use super::text;
 use super::value::Value;

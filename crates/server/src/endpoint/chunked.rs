@@ -13,7 +13,7 @@
 //! Memory: a batch, or one longer line, drawn on the account of bodies.
 
 use crate::endpoint::call::{Call, json_text};
-use crate::endpoint::taking::{Account, taken};
+use crate::endpoint::taking::{PushAccount, taken};
 use crate::request::intake::Intake;
 use crate::request::items::{Delivery, ItemsForm};
 use crate::response::problem::Problem;
@@ -136,7 +136,7 @@ struct Pushing {
     /// Lines before the batch (count).
     line: u64,
     /// What has become of what came so far.
-    account: Option<Account>,
+    account: Option<PushAccount>,
 }
 
 impl Pushing {
@@ -171,7 +171,7 @@ impl Pushing {
     }
 
     /// Promises what was to be promised, and gives the account of all. A body without a line and without a promise is refused.
-    async fn end(mut self) -> Result<Account, Problem> {
+    async fn end(mut self) -> Result<PushAccount, Problem> {
         if self.delivery.watermark_ms.is_some() || self.account.is_none() {
             let nothing = self.intake(Vec::new()).await?;
             self.once(&nothing, true).await?;

@@ -21,7 +21,7 @@ use crate::endpoint::call::{Call, Named, answered, name, with};
 use crate::endpoint::socket::handshake::is_asked;
 use crate::endpoint::socket::{SocketEnd, SocketLimits, WebSocket, over};
 use crate::endpoint::streams;
-use crate::endpoint::taking::{Account, delivery, failed, feed};
+use crate::endpoint::taking::{PushAccount, delivery, failed, feed};
 use crate::request::intake::Intake;
 use crate::request::items::{Delivery, ItemsForm, ReadItems};
 use crate::response::problem::Problem;
@@ -188,7 +188,7 @@ impl Pushing {
         self.messages += 1;
         match self.taken_all(socket, text).await? {
             Ok((pushed, read)) => {
-                let mut answer = Account::of(pushed, read).json();
+                let mut answer = PushAccount::of(pushed, read).json();
                 answer["type"] = json!("taken");
                 answer["message"] = json!(self.messages);
                 answer["durable"] = json!(self.delivery.position.unwrap_or(self.taken));

@@ -64,7 +64,7 @@ pub(crate) async fn taken(
     delivery: &Arc<Delivery>,
     (form, is_part): (Option<ItemsForm>, bool),
     body: &Arc<Intake>,
-) -> Result<Account, Problem> {
+) -> Result<PushAccount, Problem> {
     let (stream, delivery, body) = (stream.to_owned(), Arc::clone(delivery), Arc::clone(body));
     let take = move |live: &Live| {
         let info = live.stream(&stream).map_err(failed)?;
@@ -83,7 +83,7 @@ pub(crate) async fn taken(
         });
         let (source, items) = (&delivery.source, &read.items);
         let pushed = feed(live, &stream, source, items, read.watermark_ms, positions)?;
-        Ok(Account::of(pushed, read))
+        Ok(PushAccount::of(pushed, read))
     };
     with(server, take).await
 }
@@ -111,7 +111,7 @@ pub(crate) fn failed(error: QueryError) -> Problem {
 
 /// What became of a push.
 #[derive(Debug)]
-pub(crate) struct Account {
+pub(crate) struct PushAccount {
     pushed: Pushed,
     /// Positions of the source that it takes (count).
     pub positions: u64,
@@ -121,10 +121,10 @@ pub(crate) struct Account {
     rejections: Vec<Rejection>,
 }
 
-impl Account {
+impl PushAccount {
     /// Of items that were all taken.
-    pub fn of(pushed: Pushed, read: ReadItems) -> Account {
-        Account {
+    pub fn of(pushed: Pushed, read: ReadItems) -> PushAccount {
+        PushAccount {
             known: read.items.len() - pushed.taken - pushed.late,
             pushed,
             positions: read.positions,
@@ -134,7 +134,7 @@ impl Account {
     }
 
     /// Goes on with that of the next part, before which there are so many lines.
-    pub fn go_on(&mut self, later: Account, lines_before: u64) {
+    pub fn go_on(&mut self, later: PushAccount, lines_before: u64) {
         let Pushed {
             taken,
             late,

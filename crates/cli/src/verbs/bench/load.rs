@@ -6,10 +6,11 @@
 //! the durable store, bytes on disk a distinct triple, memory that is not backed by files, and the
 //! time of each phase.
 
+use super::output;
 use crate::arguments::BenchLoad;
 use crate::exit::{Code, Failure, Outcome};
 use crate::settings;
-use crate::verbs::{bench_output, input};
+use crate::verbs::input;
 use bench::figure::{Figure, Session};
 use bench::memory;
 use somersault::load::{LoadReport, Source, Unwatched};
@@ -65,7 +66,7 @@ pub fn run(flags: &BenchLoad, file: Option<&Path>) -> Outcome {
             best = Some(figures);
         }
     }
-    bench_output::put(&flags.output, &best.unwrap_or_default())
+    output::put(&flags.output, &best.unwrap_or_default())
 }
 
 fn load_once(

@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod snapshots;
+#[path = "../support.rs"]
 mod support;
 
 use oxrdf::Dataset;

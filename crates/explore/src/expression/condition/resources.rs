@@ -4,8 +4,8 @@
 //! stored or transient. So such a row costs a comparison of ids and no term is read. Rows that hold something else, a literal
 //! or a term that the query has computed, take the other form, only they.
 
-use super::batch::Batch;
-use super::condition::{Condition, Truth};
+use super::super::batch::Batch;
+use super::{Condition, Truth};
 use crate::error::WalkError;
 use query::plan::Slot;
 use rdf::{Tag, VertexId};
@@ -13,12 +13,12 @@ use rdf::{Tag, VertexId};
 /// See the head of this file.
 #[derive(Clone, Debug)]
 pub(crate) struct ResourceComparison {
-    pub(super) left: Slot,
-    pub(super) right: Slot,
+    pub(in crate::expression) left: Slot,
+    pub(in crate::expression) right: Slot,
     /// What is said of two that are one term: true of `=`, false of `!=`.
-    pub(super) if_same: bool,
+    pub(in crate::expression) if_same: bool,
     /// The comparison of rows that ids do not decide.
-    pub(super) general: Condition,
+    pub(in crate::expression) general: Condition,
 }
 
 /// Whether it is an IRI or a blank node by its tag.

@@ -5,11 +5,12 @@
 //! dropped at the end. Times are from an update's text to its acknowledgement. Syncs are those of
 //! the log, as a store in this process counts them; an endpoint does not say.
 
+use super::output;
 use crate::arguments::BenchUpdate;
 use crate::endpoint::{Connection, Endpoint};
 use crate::exit::{Code, Failure, Outcome};
 use crate::settings;
-use crate::verbs::{bench_output, open, query};
+use crate::verbs::{open, query};
 use bench::figure::{Figure, Session};
 use bench::stats::Latencies;
 use somersault::units::parse_duration;
@@ -196,7 +197,7 @@ fn print(
     if let Some((_, syncs)) = syncs {
         figures.push(rate("syncs", syncs));
     }
-    bench_output::put(&flags.output, &figures)?;
+    output::put(&flags.output, &figures)?;
     if let Some((records, syncs)) = syncs.filter(|_| !flags.output.json) {
         let group = records as f64 / syncs.max(1) as f64;
         writeln!(std::io::stdout().lock(), "records a sync: {group:.1}")?;

@@ -12,13 +12,14 @@
 //! Nothing is kept: with `--location` the store is read, and changed by nobody. So no log is written, and the disk is
 //! in no figure.
 
+use super::output;
 use crate::arguments::{BenchStreams, StreamMix};
 use crate::exit::{Code, Failure, Outcome};
 use crate::say::say;
 use crate::settings;
 use crate::trouble::Trouble;
 use crate::verbs::input::Input;
-use crate::verbs::{bench_output, open};
+use crate::verbs::open;
 use bench::figure::{Figure, Session};
 use bench::mix::{ClassTally, Tally};
 use bench::stats::Latencies;
@@ -48,7 +49,7 @@ const RANGE_MS: u64 = 1000;
 pub fn run(flags: &BenchStreams, file: Option<&Path>) -> Outcome {
     let config = settings::check(&settings::layers(file)?)?;
     for path in &flags.cdf {
-        bench_output::check_distribution(path)?;
+        output::check_distribution(path)?;
     }
     let rate: Rate = parsed("--rate", &flags.rate)?;
     let warm_up_ms = milliseconds("--warm-up", &flags.warm_up)?.max(RANGE_MS);
@@ -80,9 +81,9 @@ pub fn run(flags: &BenchStreams, file: Option<&Path>) -> Outcome {
     };
     let tally = run.tally();
     for path in &flags.cdf {
-        bench_output::write_distribution(path, &[&tally])?;
+        output::write_distribution(path, &[&tally])?;
     }
-    bench_output::put(&flags.output, &run.figures(&session, flags.mix))
+    output::put(&flags.output, &run.figures(&session, flags.mix))
 }
 
 fn failure(error: QueryError) -> Failure {

@@ -7,10 +7,11 @@
 //!
 //! Each pair must give the same rows, and every run those of the first.
 
+use super::output;
 use crate::arguments::BenchPath;
 use crate::exit::{Code, Failure, Outcome};
 use crate::settings;
-use crate::verbs::{bench_output, input, query};
+use crate::verbs::{input, query};
 use bench::figure::{Figure, Session};
 use bench::graph::{Graph, VERTICES_MAX, vertex};
 use bench::stats::Latencies;
@@ -56,7 +57,7 @@ pub fn run(flags: &BenchPath, file: Option<&Path>) -> Outcome {
     for (name, pattern) in CYCLES {
         figures.extend(cycles(name, pattern, &database, &session)?);
     }
-    bench_output::put(&flags.output, &figures)
+    output::put(&flags.output, &figures)
 }
 
 fn session(graph: &Graph, vertices: u32) -> Session {

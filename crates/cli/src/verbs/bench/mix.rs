@@ -6,10 +6,11 @@
 //! instances that the store itself names. In the hybrid mix one more asks heavy queries, one behind
 //! the other, all the time; its figures stand beside those of the light ones.
 
+use super::output;
 use crate::arguments::{BenchMix, MixKind};
 use crate::exit::{Code, Failure, Outcome};
 use crate::settings;
-use crate::verbs::{bench_output, open, query};
+use crate::verbs::{open, query};
 use bench::figure::{Figure, Session};
 use bench::flight::fly;
 use bench::http::{Address, Client};
@@ -63,14 +64,14 @@ pub fn run(flags: &BenchMix, file: Option<&Path>) -> Outcome {
     let (tally, beside) = measure(&target, &mixed, &listed, universities)?;
     for path in &flags.cdf {
         let tallies: Vec<&Tally> = std::iter::once(&tally).chain(&beside).collect();
-        bench_output::write_distribution(path, &tallies)?;
+        output::write_distribution(path, &tallies)?;
     }
     let session = Session {
         bench: "mix".to_owned(),
         data: format!("lubm-{universities}"),
         threads: usize::from(mixed.threads),
     };
-    bench_output::put(
+    output::put(
         &flags.output,
         &figures(&target, &mixed, &session, &tally, beside.as_ref()),
     )
@@ -78,7 +79,7 @@ pub fn run(flags: &BenchMix, file: Option<&Path>) -> Outcome {
 
 fn mixed(flags: &BenchMix) -> Result<Mixed, Failure> {
     for path in &flags.cdf {
-        bench_output::check_distribution(path)?;
+        output::check_distribution(path)?;
     }
     let duration = |name: &str, text: &str| {
         let parsed = parse_duration(text);

@@ -1,0 +1,252 @@
+//! `bench` and its verbs: what is measured, of what, and where the figures go.
+
+use super::LoadLimits;
+use super::Remote;
+use clap::{ArgGroup, Args, Subcommand};
+use std::path::PathBuf;
+
+/// `bench ...`
+#[derive(Debug, Subcommand)]
+pub enum Bench {
+    /// q1 to q12 over a store of LUBM data, inside this process
+    Lubm(BenchLubm),
+    /// The papers' mix of light queries with constants drawn at random (A1 to A6), heavy ones, or both
+    Mix(BenchMix),
+    /// A file, or LUBM data, into a new store: triples a second, bytes a triple, memory
+    Load(BenchLoad),
+    /// Paths, triangles and cliques on a random graph, against plain arrays and plain checks
+    Path(BenchPath),
+    /// Durable updates: INSERT DATA by many at once, into a graph that is dropped at the end
+    Update(BenchUpdate),
+    /// LSBench: five streams, L1 to L6 over them, and what a batch costs until it is seen
+    Streams(BenchStreams),
+}
+
+/// `bench load`
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("data").required(true).args(["file", "universities"]))]
+pub struct BenchLoad {
+    /// The file to load
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// Load LUBM data of so many universities, made before
+    #[arg(long, value_name = "N")]
+    pub universities: Option<u32>,
+    /// Format of the data that are made: nt or ttl
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        default_value = "nt",
+        requires = "universities"
+    )]
+    pub format: String,
+    /// How often; the quickest counts
+    #[arg(long, value_name = "N", default_value_t = 1,
+          value_parser = clap::value_parser!(u16).range(1..))]
+    pub runs: u16,
+    /// Where to make stores, which are deleted afterwards [default: the system's temporary folder]
+    #[arg(long, value_name = "DIR")]
+    pub folder: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub limits: LoadLimits,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub output: BenchOutput,
+}
+
+/// `bench path`
+#[derive(Debug, Args)]
+pub struct BenchPath {
+    /// Vertices of the graph that is searched
+    #[arg(long, value_name = "N", default_value_t = 1_250_000,
+          value_parser = clap::value_parser!(u32).range(1..=1_073_741_824))]
+    pub vertices: u32,
+    /// Its edges
+    #[arg(long, value_name = "N", default_value_t = 6_250_000)]
+    pub edges: u32,
+    /// Vertices of the graph whose cycles are listed
+    #[arg(long, value_name = "N", default_value_t = 100_000,
+          value_parser = clap::value_parser!(u32).range(1..=1_073_741_824))]
+    pub clique_vertices: u32,
+    /// Its edges
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    pub clique_edges: u32,
+    /// Seed of both
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub seed: u64,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub output: BenchOutput,
+}
+
+/// Where figures go.
+#[derive(Debug, Args)]
+pub struct BenchOutput {
+    /// One JSON object a line
+    #[arg(long)]
+    pub json: bool,
+    /// Add the figures to this file of JSON lines, with the time and the notes
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// What to remember in the record, as in commit=1a2b3c; may be given again
+    #[arg(long, value_name = "NAME=VALUE", requires = "record")]
+    pub note: Vec<String>,
+}
+
+/// What `bench mix` asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum MixKind {
+    /// A1 to A6 by their weights
+    Light,
+    /// q1, q2, q3, q7 in equal parts
+    Heavy,
+    /// The light mix, with a heavy query running all the time
+    Hybrid,
+}
+
+/// `bench mix`
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("target").required(true).args(["location", "endpoint"]))]
+pub struct BenchMix {
+    /// The store's directory, with LUBM data
+    #[arg(short, long, value_name = "DIR")]
+    pub location: Option<PathBuf>,
+    /// A SPARQL endpoint to ask instead (http://, connections are kept)
+    #[arg(long, value_name = "URL")]
+    pub endpoint: Option<String>,
+    /// What to ask
+    #[arg(long, value_enum, default_value_t = MixKind::Light)]
+    pub kind: MixKind,
+    /// Threads that ask: inside this process each has one query at a time
+    #[arg(long, value_name = "N", default_value_t = 1,
+          value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: u16,
+    /// Queries in flight over HTTP: connections of all threads together [default: one a thread]
+    #[arg(long, visible_alias = "connections", value_name = "N", requires = "endpoint",
+          value_parser = clap::value_parser!(u16).range(1..=16384))]
+    pub in_flight: Option<u16>,
+    /// Arrivals a second, by a Poisson process, whether or not queries were answered; times count
+    /// from them [default: the next query when the last is answered]
+    #[arg(long, value_name = "R")]
+    pub rate: Option<f64>,
+    /// How long, with its unit
+    #[arg(long, value_name = "DURATION", default_value = "10s")]
+    pub time: String,
+    /// Asked before, not counted
+    #[arg(long, value_name = "DURATION", default_value = "1s")]
+    pub warm_up: String,
+    /// Seed of the constants and the arrivals
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub seed: u64,
+    /// Threads of a heavy query inside this process [default: as configured]
+    #[arg(long, value_name = "N", conflicts_with = "endpoint")]
+    pub query_threads: Option<usize>,
+    /// Write the distribution of times as CSV; may be given again
+    #[arg(long, value_name = "FILE.csv")]
+    pub cdf: Vec<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub output: BenchOutput,
+}
+
+/// What `bench streams` registers in place of L1 to L6.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum StreamMix {
+    /// L1 to L3
+    A,
+    /// L1 to L6
+    B,
+}
+
+/// `bench streams`
+#[derive(Debug, Args)]
+pub struct BenchStreams {
+    /// A store with the stored data of as many users in the graph <http://lsbench.example/graph/initial>
+    /// [default: made in memory]
+    #[arg(short, long, value_name = "DIR")]
+    pub location: Option<PathBuf>,
+    /// Users
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub users: u32,
+    /// Seed of the data, and of the start points of a mix
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub seed: u64,
+    /// How fast the streams flow, as in 0.25x or 4x of 133,500 triples a second
+    #[arg(long, value_name = "RATE", default_value = "1x")]
+    pub rate: String,
+    /// Application time that is measured, with its unit
+    #[arg(long, value_name = "DURATION", default_value = "10s")]
+    pub time: String,
+    /// Application time before, not counted; at least a window's second
+    #[arg(long, value_name = "DURATION", default_value = "2s")]
+    pub warm_up: String,
+    /// Only this query, L1 to L6; may be given again
+    #[arg(long, value_name = "NAME", conflicts_with = "mix")]
+    pub only: Vec<String>,
+    /// Instances with random start points in place of one of each query
+    #[arg(long, value_enum)]
+    pub mix: Option<StreamMix>,
+    /// How many instances a mix has
+    #[arg(long, value_name = "N", default_value_t = 300, requires = "mix",
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub instances: u32,
+    /// Print the plan of each query
+    #[arg(long)]
+    pub explain: bool,
+    /// Write the distribution of the queries' times as CSV; may be given again
+    #[arg(long, value_name = "FILE.csv")]
+    pub cdf: Vec<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub output: BenchOutput,
+}
+
+/// `bench update`
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("target").required(true).args(["location", "endpoint"]))]
+pub struct BenchUpdate {
+    /// The store's directory; made where there is none
+    #[arg(short, long, value_name = "DIR")]
+    pub location: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub remote: Remote,
+    /// Clients at once; each waits for its update before it sends the next
+    #[arg(long, value_name = "N", default_value_t = 16,
+          value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: u16,
+    /// Triples of an update
+    #[arg(long, value_name = "B", default_value_t = 1,
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub batch: u32,
+    /// How long, with its unit
+    #[arg(long, value_name = "DURATION", default_value = "5s")]
+    pub time: String,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub output: BenchOutput,
+}
+
+/// `bench lubm`
+#[derive(Debug, Args)]
+pub struct BenchLubm {
+    /// The store's directory
+    #[arg(short, long, value_name = "DIR")]
+    pub location: PathBuf,
+    /// Universities in the store, to check the counts [default: found by counting]
+    #[arg(long, value_name = "N")]
+    pub universities: Option<u32>,
+    /// Threads of a heavy query
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub threads: usize,
+    /// Runs of each query at least
+    #[arg(long, value_name = "N", default_value_t = 11)]
+    pub runs: u32,
+    /// Only these queries, as in q1,q7
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub only: Vec<String>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub output: BenchOutput,
+}
