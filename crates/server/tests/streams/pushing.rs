@@ -24,7 +24,7 @@ fn each_message_is_answered_when_it_is_durable() {
         taken,
         json!({
             "type": "taken", "message": 1, "taken": 2, "late": 0, "rejected": 0, "settled": 100,
-            "durable": 2, "sealed": 100,
+            "durable": 2, "sealed": 100, "latest": 150,
         })
     );
     // A malformed line is rejected alone, with its place in its message.
@@ -95,7 +95,6 @@ fn messages_have_the_form_that_the_address_names() {
     }
     for (path, status, said) in [
         (at("?format=nonsense"), 400, "nt.ts"),
-        (at("?format=turtle"), 400, "time"),
         (at("?time=5"), 400, "each line"),
         (at("?watermark=5"), 400, "watermark"),
         (at("?position=x"), 400, "position"),
