@@ -31,7 +31,7 @@ use std::sync::Arc;
 use crate::image::{ImagePart, StreamImage};
 use crate::items::Items;
 use crate::retention::batch::{Batch, Kept, ascending, slice_of};
-use crate::retention::memo::{Memo, no_slices};
+use crate::retention::memo::Memo;
 use crate::retention::panes::{EDGES_MAX, PaneId, Panes, Place};
 use crate::time::{SealPoint, Time};
 use rdf::Direction;
@@ -361,7 +361,7 @@ impl Retained {
         let items = self.ordinal(to).saturating_sub(self.ordinal(from));
         if items == 0 {
             return Pieces {
-                slices: no_slices(),
+                slices: Arc::default(),
                 items: 0,
                 edges: 0,
             };

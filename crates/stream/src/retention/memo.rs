@@ -6,8 +6,6 @@
 //!
 //! Invariant: [`Memo::forget`] is called before anything that pieces are made of changes.
 
-use std::sync::Arc;
-
 use super::{Cut, Pieces};
 
 /// Pairs of cuts that are remembered: windows of different lengths that close together.
@@ -39,9 +37,4 @@ impl Memo {
     pub(super) fn forget(&mut self) {
         self.kept.clear();
     }
-}
-
-/// No slice at all, without an allocation for each.
-pub(super) fn no_slices() -> Arc<[Arc<store::slice::Slice>]> {
-    Arc::new([])
 }
