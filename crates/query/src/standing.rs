@@ -134,7 +134,7 @@ pub enum Difference {
 }
 
 /// When a query is evaluated, and whether that is reported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Report {
     /// What an evaluation waits for.
     pub when: When,
@@ -145,7 +145,7 @@ pub struct Report {
 }
 
 /// What an evaluation waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum When {
     /// The close of a window (`close`).
     Close,
@@ -205,7 +205,7 @@ pub struct WindowClause {
 }
 
 /// What a window holds, in items of its stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Extent {
     /// What arrived within a span of time.
     Time {
@@ -248,7 +248,7 @@ pub enum Extent {
 }
 
 /// Where the closes of a window are, in application time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// At `k * step + offset` for whole k, the offset in milliseconds, below the step (`t0=epoch`, `t0=MS`).
     Epoch {
@@ -260,7 +260,7 @@ pub enum Origin {
 }
 
 /// Which end of its span belongs to a window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Bounds {
     /// `[open, close)` (`bounds=lcro`).
     LeftClosed,

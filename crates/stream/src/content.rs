@@ -19,8 +19,8 @@ pub struct Evaluation {
     pub query: QueryId,
     /// The instant that it is evaluated at. Instants of one query ascend, but for revisions.
     pub close: Time,
-    /// The contents of its windows, in the order of its schedule.
-    pub windows: Vec<Content>,
+    /// The contents of its windows, in the order of its schedule. Queries of one schedule share them.
+    pub windows: Arc<[Content]>,
     /// Whether the query was due at this instant before: something that came late has changed a window since.
     pub is_revision: bool,
 }

@@ -6,69 +6,62 @@
 //!              next instant known?              every window covered?
 //!   recheck ---- no --> listens to its streams
 //!           ---- yes ------ no ---------> waits for the first stream that lags, up to a moment
-//!                     '---- yes --------> ready, by (instant, query)
+//!                     '---- yes --------> ready, by (instant, cohort)
 //! ```
 //!
 //! A query whose instants depend on what comes listens to the streams that lag as well, because they may bring an
 //! earlier instant. So the cost of a seal is O(log n) and a look at each query that it wakes, however many are
 //! registered; a query that names a stalled stream holds up nobody else.
 //!
+//! Queries of one schedule that have come equally far are in the same state for good, whatever they ask, so they are one
+//! entry here: a **cohort**. A look, a wait and a floor are a cohort's, and a thousand queries over the same window cost what one
+//! costs. A query joins when it has come as far as the others, which all that are ready together have after their close, and leaves
+//! when it is paused. Queries that late items revise stay alone: what comes again is their own.
+//!
+//! Those that are ready at one close take turns, by their numbers; their windows are made at the first turn of each cohort, and
+//! their cohorts go on when the last turn is taken. So what a query sees is kept until it was given it.
+//!
 //! An **idle** stream is followed: where a query's other streams have come past an instant, the idle one is settled up
 //! to it, and the query sees what it has, often nothing. If all streams of a query are idle, its time stands still.
 //!
-//! Invariant: of each query, `floors` says from when on each stream must be kept, before anything is dropped.
+//! Invariant: of each cohort, `floors` says from when on each stream must be kept, before anything is dropped; no two
+//! cohorts of one schedule have come equally far, but for those that are paused, take turns or are revised.
 
+mod cohorts;
 mod revisions;
+mod turns;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::content::{Content, Evaluation};
 use crate::error::StreamError;
 use crate::instants::Instants;
-use crate::reach::Selection;
-use crate::schedule::{QueryId, Schedule, StreamId};
+use crate::schedule::{CohortId, QueryId, Schedule, StreamId};
 use crate::stream::{Seal, Stream};
 use crate::time::{SealPoint, Time};
 use crate::vector::PartId;
-use smallvec::SmallVec;
+use cohorts::{Cohort, Member};
+use turns::Turns;
 
 /// A stream, up to a moment.
 type Mark = (StreamId, Time);
 
-/// What a query waits for.
+/// What a cohort waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wait {
     /// Nothing: it is paused.
     Paused,
     /// That something comes.
     Content,
-    /// That a stream is covered up to a moment (`Standing::lagging`).
+    /// That a stream is covered up to a moment (`Cohort::lagging`).
     Covered,
-    /// To be taken.
+    /// That its turn comes.
     Ready(Time),
+    /// That its members have had their turns.
+    Turns,
 }
 
-/// A registered query.
-#[derive(Clone, Debug)]
-struct Standing {
-    schedule: Arc<Schedule>,
-    /// Its next instant is not before this.
-    from: Time,
-    wait: Wait,
-    /// Streams that it waits for, each up to a moment: it is looked at when one of them is covered.
-    lagging: Vec<Mark>,
-    /// The streams that it listens to.
-    listens: BTreeSet<StreamId>,
-    /// What it may still see of each of its streams begins here.
-    floors: BTreeMap<StreamId, Time>,
-    /// Its first instant was not before this.
-    first: Time,
-    /// Instants to come at which only late items are to be seen.
-    extra: BTreeSet<Time>,
-}
-
-/// What a look at a query found.
+/// What a look at a cohort found.
 struct Found {
     wait: Wait,
     lagging: Vec<Mark>,
@@ -83,8 +76,14 @@ struct Found {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Readiness {
     pub(crate) streams: BTreeMap<StreamId, Stream>,
-    queries: BTreeMap<QueryId, Standing>,
-    ready: BTreeSet<(Time, QueryId)>,
+    queries: BTreeMap<QueryId, Member>,
+    cohorts: BTreeMap<CohortId, Cohort>,
+    /// The cohort that queries of a schedule belong to which have come so far.
+    places: HashMap<(Arc<Schedule>, Time), CohortId>,
+    /// How many cohorts there ever were.
+    made: u64,
+    ready: BTreeSet<(Time, CohortId)>,
+    turns: Turns,
     /// Instants of queries that late items have changed.
     revisions: BTreeSet<(Time, QueryId)>,
     /// Streams in which something came late that revises.
@@ -175,12 +174,12 @@ impl Readiness {
         let came = sealed.seal(part, until)?;
         let covered = sealed.covered();
         let mut woken = BTreeSet::new();
-        while let Some(&(time, query)) = sealed.waiting.first() {
+        while let Some(&(time, cohort)) = sealed.waiting.first() {
             if time > covered {
                 break;
             }
             sealed.waiting.pop_first();
-            woken.insert(query);
+            woken.insert(cohort);
         }
         if came {
             woken.extend(sealed.listening.iter().copied());
@@ -188,162 +187,6 @@ impl Readiness {
         self.recheck_all(woken);
         if let Some(sealed) = self.streams.get_mut(&stream) {
             sealed.forget();
-        }
-        Ok(())
-    }
-
-    /// The next evaluation that is due: revisions, and then the earliest first.
-    pub(crate) fn next_ready(&mut self) -> Option<Evaluation> {
-        if let Some(revision) = self.next_revision() {
-            return Some(revision);
-        }
-        let (close, query) = self.ready.pop_first()?;
-        let standing = self.queries.get(&query)?;
-        let schedule = Arc::clone(&standing.schedule);
-        let windows = self.contents(&schedule, close);
-        if let Some(standing) = self.queries.get_mut(&query) {
-            standing.from = close.later(1);
-        }
-        self.recheck(query);
-        Some(Evaluation {
-            query,
-            close,
-            windows,
-            is_revision: false,
-        })
-    }
-
-    pub(super) fn contents(&mut self, schedule: &Schedule, close: Time) -> Vec<Content> {
-        let instants = self.instants(schedule);
-        let windows = 0..schedule.windows.len();
-        let selections: SmallVec<[Selection; 2]> =
-            windows.map(|at| instants.selection(at, close)).collect();
-        drop(instants);
-        let windows = schedule.windows.iter().zip(selections);
-        windows
-            .map(|(window, selection)| {
-                let stream = self.streams.get_mut(&window.stream);
-                let stream = stream.expect("a stream that a query names is not dropped");
-                let sees_late = schedule.revise_ms.is_some();
-                Content::of(window.stream, &selection, &mut stream.retained, sees_late)
-            })
-            .collect()
-    }
-
-    /// Whether there is such a query.
-    pub(crate) fn has_query(&self, query: QueryId) -> bool {
-        self.queries.contains_key(&query)
-    }
-
-    /// The first moment that a query is evaluated from, and instants to come at which only late items are to be seen.
-    pub(crate) fn history(&self, query: QueryId) -> Option<(Time, Vec<Time>)> {
-        let standing = self.queries.get(&query)?;
-        Some((standing.first, standing.extra.iter().copied().collect()))
-    }
-
-    /// A query that goes on has this behind it.
-    pub(crate) fn remember(&mut self, query: QueryId, first: Time, extra: &[Time]) {
-        if let Some(standing) = self.queries.get_mut(&query) {
-            standing.first = first;
-            standing.extra = extra.iter().copied().collect();
-        }
-    }
-
-    /// The next instant of a query is not before this.
-    pub(crate) fn progress(&self, query: QueryId) -> Option<Time> {
-        Some(self.queries.get(&query)?.from)
-    }
-
-    /// Registers a query of which every stream is there; its first instant is not before `from`.
-    pub(crate) fn register(&mut self, query: QueryId, schedule: Schedule, from: Time) {
-        for window in &schedule.windows {
-            let has_edges = schedule.has_edges_of(window.stream);
-            let Some(stream) = self.streams.get_mut(&window.stream) else {
-                continue;
-            };
-            stream.readers.insert(query);
-            stream.patience.insert((schedule.lateness_ms, query));
-            if has_edges {
-                stream.edge_readers.insert(query);
-            }
-            if let Some(revise_ms) = schedule.revise_ms {
-                stream.revisers.insert((revise_ms, query));
-            }
-            if schedule.asks_arrivals {
-                stream.arrival_readers.insert(query);
-                stream.retained.note_arrivals(true);
-            }
-        }
-        let begins = schedule
-            .windows
-            .iter()
-            .filter_map(|window| self.streams.get(&window.stream));
-        let begin = begins.map(Stream::begin).min().unwrap_or_default();
-        let standing = Standing {
-            wait: Wait::Content,
-            lagging: Vec::new(),
-            from: from.max(begin),
-            listens: BTreeSet::new(),
-            floors: BTreeMap::new(),
-            first: from.max(begin),
-            extra: BTreeSet::new(),
-            schedule: Arc::new(schedule),
-        };
-        let streams = streams_of(&standing.schedule);
-        self.queries.insert(query, standing);
-        self.settle(streams);
-        self.recheck(query);
-    }
-
-    /// Forgets a query.
-    pub(crate) fn unregister(&mut self, query: QueryId) -> Result<(), StreamError> {
-        self.rest(query)?;
-        let standing = self.queries.remove(&query);
-        let standing = standing.ok_or(StreamError::NoQuery(query))?;
-        let streams = streams_of(&standing.schedule);
-        for id in &streams {
-            if let Some(stream) = self.streams.get_mut(id) {
-                stream.readers.remove(&query);
-                stream.edge_readers.remove(&query);
-                stream.arrival_readers.remove(&query);
-                stream.revisers.retain(|(_, reviser)| *reviser != query);
-                let is_asked = !stream.arrival_readers.is_empty();
-                stream.retained.note_arrivals(is_asked);
-                stream
-                    .patience
-                    .remove(&(standing.schedule.lateness_ms, query));
-                stream.forget();
-            }
-        }
-        self.settle(streams);
-        Ok(())
-    }
-
-    /// A query is evaluated no more, and nothing is kept for it, until it goes on.
-    pub(crate) fn rest(&mut self, query: QueryId) -> Result<(), StreamError> {
-        let standing = self.queries.get(&query);
-        let standing = standing.ok_or(StreamError::NoQuery(query))?;
-        let found = Found {
-            wait: Wait::Paused,
-            lagging: Vec::new(),
-            from: standing.from,
-            listens: BTreeSet::new(),
-            floors: BTreeMap::new(),
-            follow: None,
-        };
-        self.revisions.retain(|(_, revised)| *revised != query);
-        self.apply(query, found);
-        Ok(())
-    }
-
-    /// A query goes on; its next instant is not before `from`, nor is one that it has had.
-    pub(crate) fn go_on(&mut self, query: QueryId, from: Time) -> Result<(), StreamError> {
-        let standing = self.queries.get_mut(&query);
-        let standing = standing.ok_or(StreamError::NoQuery(query))?;
-        if standing.wait == Wait::Paused {
-            standing.from = standing.from.max(from);
-            standing.wait = Wait::Content;
-            self.recheck(query);
         }
         Ok(())
     }
@@ -371,25 +214,25 @@ impl Readiness {
         }
     }
 
-    fn recheck_all(&mut self, queries: BTreeSet<QueryId>) {
-        for query in queries {
-            self.recheck(query);
+    fn recheck_all(&mut self, cohorts: BTreeSet<CohortId>) {
+        for cohort in cohorts {
+            self.recheck(cohort);
         }
     }
 
-    /// Looks at a query anew.
-    fn recheck(&mut self, query: QueryId) {
-        let Some(standing) = self.queries.get(&query) else {
+    /// Looks at a cohort anew.
+    fn recheck(&mut self, id: CohortId) {
+        let Some(cohort) = self.cohorts.get(&id) else {
             return;
         };
-        if standing.wait == Wait::Paused {
+        if matches!(cohort.wait, Wait::Paused | Wait::Turns) {
             return;
         }
-        let found = self.look(standing);
-        self.apply(query, found);
+        let found = self.look(cohort);
+        self.apply(id, found);
     }
 
-    pub(super) fn instants<'a>(&'a self, schedule: &'a Schedule) -> Instants<'a> {
+    fn instants<'a>(&'a self, schedule: &'a Schedule) -> Instants<'a> {
         Instants::new(schedule, |stream| {
             let stream = self.streams.get(&stream);
             let stream = stream.expect("a stream that a query names is not dropped");
@@ -397,10 +240,10 @@ impl Readiness {
         })
     }
 
-    fn look(&self, standing: &Standing) -> Found {
-        let (schedule, from) = (&standing.schedule, standing.from);
+    fn look(&self, cohort: &Cohort) -> Found {
+        let (schedule, from) = (&cohort.schedule, cohort.from);
         let instants = self.instants(schedule);
-        let extra = standing.extra.range(from..).next().copied();
+        let extra = cohort.extra.range(from..).next().copied();
         let next = instants.next(from).into_iter().chain(extra).min();
         let from = match next {
             None => from.max(instants.covered()),
@@ -419,7 +262,7 @@ impl Readiness {
         let mut listens = BTreeSet::new();
         let seen_from = from
             .earlier(schedule.revise_ms.unwrap_or(0))
-            .max(standing.first);
+            .max(cohort.first);
         for (place, window) in schedule.windows.iter().enumerate() {
             let floor = instants.floor(place, seen_from.min(from));
             let least = floors.entry(window.stream).or_insert(floor);
@@ -428,7 +271,7 @@ impl Readiness {
             let listened = match wait {
                 Wait::Content => true,
                 Wait::Covered => !instants.is_fixed() && next.is_some_and(lags),
-                Wait::Paused | Wait::Ready(_) => false,
+                Wait::Paused | Wait::Ready(_) | Wait::Turns => false,
             };
             listens.extend(listened.then_some(window.stream));
         }
@@ -485,46 +328,47 @@ impl Readiness {
         self.streams.get(&stream).is_some_and(Stream::is_idle)
     }
 
-    /// Puts a query where it belongs now.
-    fn apply(&mut self, query: QueryId, found: Found) {
-        let Some(standing) = self.queries.get_mut(&query) else {
+    /// Puts a cohort where it belongs now.
+    fn apply(&mut self, id: CohortId, found: Found) {
+        let Some(cohort) = self.cohorts.get_mut(&id) else {
             return;
         };
-        if let Wait::Ready(instant) = standing.wait {
-            self.ready.remove(&(instant, query));
+        if let Wait::Ready(instant) = cohort.wait {
+            self.ready.remove(&(instant, id));
         }
-        for (stream, until) in &standing.lagging {
+        for (stream, until) in &cohort.lagging {
             if let Some(stream) = self.streams.get_mut(stream) {
-                stream.waiting.remove(&(*until, query));
+                stream.waiting.remove(&(*until, id));
             }
         }
-        for stream in standing.listens.difference(&found.listens) {
+        for stream in cohort.listens.difference(&found.listens) {
             if let Some(stream) = self.streams.get_mut(stream) {
-                stream.listening.remove(&query);
+                stream.listening.remove(&id);
             }
         }
-        for stream in found.listens.difference(&standing.listens) {
+        for stream in found.listens.difference(&cohort.listens) {
             if let Some(stream) = self.streams.get_mut(stream) {
-                stream.listening.insert(query);
+                stream.listening.insert(id);
             }
         }
         if let Wait::Ready(instant) = found.wait {
-            self.ready.insert((instant, query));
+            self.ready.insert((instant, id));
         }
         for (stream, until) in &found.lagging {
             if let Some(stream) = self.streams.get_mut(stream) {
-                stream.waiting.insert((*until, query));
+                stream.waiting.insert((*until, id));
             }
         }
-        if standing.floors != found.floors {
-            move_floors(&mut self.streams, query, &standing.floors, &found.floors);
+        if cohort.floors != found.floors {
+            move_floors(&mut self.streams, id, &cohort.floors, &found.floors);
         }
-        standing.wait = found.wait;
-        standing.lagging = found.lagging;
-        standing.from = found.from;
-        standing.extra = standing.extra.split_off(&found.from);
-        standing.listens = found.listens;
-        standing.floors = found.floors;
+        cohort.wait = found.wait;
+        cohort.lagging = found.lagging;
+        cohort.from = found.from;
+        cohort.extra = cohort.extra.split_off(&found.from);
+        cohort.listens = found.listens;
+        cohort.floors = found.floors;
+        self.place(id);
         if let Some((idle, until)) = found.follow {
             if let Some(stream) = self.streams.get_mut(&idle) {
                 stream.follow(until);
@@ -534,21 +378,21 @@ impl Readiness {
     }
 }
 
-/// What a query may still see of its streams begins elsewhere.
+/// What a cohort may still see of its streams begins elsewhere.
 fn move_floors(
     streams: &mut BTreeMap<StreamId, Stream>,
-    query: QueryId,
+    cohort: CohortId,
     before: &BTreeMap<StreamId, Time>,
     after: &BTreeMap<StreamId, Time>,
 ) {
     for (id, &floor) in before {
         if let Some(stream) = streams.get_mut(id) {
-            stream.floors.remove(&(floor, query));
+            stream.floors.remove(&(floor, cohort));
         }
     }
     for (id, &floor) in after {
         if let Some(stream) = streams.get_mut(id) {
-            stream.floors.insert((floor, query));
+            stream.floors.insert((floor, cohort));
         }
     }
     for id in before.keys() {

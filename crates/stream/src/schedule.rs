@@ -13,8 +13,12 @@ pub struct StreamId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueryId(pub u64);
 
+/// Queries of one schedule that have come equally far, by a number that is given once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct CohortId(pub(crate) u64);
+
 /// When a query is evaluated, and over what.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Schedule {
     /// Its windows, in the order of the text; at least one.
     pub windows: Vec<ScheduledWindow>,
@@ -31,7 +35,7 @@ pub struct Schedule {
 }
 
 /// One window of a query.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ScheduledWindow {
     /// The stream that it is of.
     pub stream: StreamId,

@@ -19,7 +19,7 @@ use crate::error::{StreamError, unsealed};
 use crate::items::Items;
 use crate::reach::Sight;
 use crate::retention::Retained;
-use crate::schedule::{QueryId, StreamId};
+use crate::schedule::{CohortId, StreamId};
 use crate::time::{SealPoint, Time};
 use crate::vector::{PartId, Vector};
 use crate::watermark::{SourceId, Watermarks};
@@ -71,24 +71,24 @@ pub(crate) struct Stream {
     pub(crate) open: OpenBatches,
     pub(crate) retained: Retained,
     pub(crate) vector: Vector,
-    /// Queries that name it.
-    pub(crate) readers: BTreeSet<QueryId>,
+    /// Queries that name it, by cohort, as all that follow.
+    pub(crate) readers: BTreeSet<CohortId>,
     /// Those of them that ask for edges.
-    pub(crate) edge_readers: BTreeSet<QueryId>,
+    pub(crate) edge_readers: BTreeSet<CohortId>,
     /// Those of them that ask when and how often quads came.
-    pub(crate) arrival_readers: BTreeSet<QueryId>,
+    pub(crate) arrival_readers: BTreeSet<CohortId>,
     /// Those of them that late items revise, by how late those may be (milliseconds).
-    pub(crate) revisers: BTreeSet<(u64, QueryId)>,
+    pub(crate) revisers: BTreeSet<(u64, CohortId)>,
     /// Late items that revise and were not handed out yet.
     late: Items,
     /// How much longer than the stream its queries wait for what is late (milliseconds).
-    pub(crate) patience: BTreeSet<(u64, QueryId)>,
+    pub(crate) patience: BTreeSet<(u64, CohortId)>,
     /// Queries that wait until it is covered up to a moment.
-    pub(crate) waiting: BTreeSet<(Time, QueryId)>,
+    pub(crate) waiting: BTreeSet<(Time, CohortId)>,
     /// Queries that wait for something to come.
-    pub(crate) listening: BTreeSet<QueryId>,
+    pub(crate) listening: BTreeSet<CohortId>,
     /// From which moment on queries may see it.
-    pub(crate) floors: BTreeSet<(Time, QueryId)>,
+    pub(crate) floors: BTreeSet<(Time, CohortId)>,
     /// Its queries are not all registered yet: nothing is dropped.
     pub(crate) is_resuming: bool,
     /// Where it stands among the streams that have a seal to give.

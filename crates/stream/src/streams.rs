@@ -164,7 +164,7 @@ impl Streams {
     /// Why a stream cannot be dropped: there is none, or queries name it.
     pub fn may_drop(&self, stream: StreamId) -> Result<(), StreamError> {
         let dropped = self.readiness.stream(stream)?;
-        let queries = dropped.readers.len();
+        let queries = self.readiness.queries_of(dropped);
         if queries > 0 {
             let name = dropped.definition.name.clone();
             return Err(StreamError::InUse { name, queries });
@@ -241,9 +241,7 @@ impl Streams {
 
     /// Puts stored ids in place of transient ones in all items, and in the slices that evaluations get from now on.
     pub fn rename(&mut self, renamed: &Renamed) {
-        for stream in self.readiness.streams.values_mut() {
-            stream.rename(renamed);
-        }
+        self.readiness.rename(renamed);
     }
 
     /// Registers a query: its first evaluation is at its first instant that is not before `at`. Errors: the number is

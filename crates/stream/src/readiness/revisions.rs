@@ -23,7 +23,7 @@ use crate::content::Evaluation;
 use crate::error::StreamError;
 use crate::instants::Instants;
 use crate::reach::Selection;
-use crate::schedule::{QueryId, Schedule, StreamId};
+use crate::schedule::{CohortId, Schedule, StreamId};
 use crate::stream::{Accepted, LateSeal, Stream};
 use crate::time::Time;
 use query::standing::Report;
@@ -55,21 +55,26 @@ impl Readiness {
         let stream = self.streams.get_mut(&late.stream);
         let stream = stream.ok_or(StreamError::NoStream(late.stream))?;
         stream.retained.reveal(&late.items);
-        let revisers: BTreeSet<QueryId> = stream.revisers.iter().map(|it| it.1).collect();
+        let revisers: BTreeSet<CohortId> = stream.revisers.iter().map(|it| it.1).collect();
         let mut times = late.items.times().to_vec();
         times.dedup();
-        for query in revisers {
+        for cohort in revisers {
             for time in &times {
-                self.revise(query, late.stream, *time);
+                self.revise(cohort, late.stream, *time);
             }
-            self.recheck(query);
+            self.recheck(cohort);
         }
         Ok(())
     }
 
-    /// Notes the instants of a query at which an item is to be seen.
-    fn revise(&mut self, query: QueryId, stream: StreamId, time: Time) {
-        let Some(standing) = self.queries.get(&query) else {
+    /// Notes the instants at which the query of a cohort is to see an item.
+    fn revise(&mut self, id: CohortId, stream: StreamId, time: Time) {
+        let Some(standing) = self.cohorts.get(&id) else {
+            return;
+        };
+        let query = standing.members.first();
+        let Some((&query, from)) = query.and_then(|query| Some((query, self.progress(*query)?)))
+        else {
             return;
         };
         if standing.wait == Wait::Paused {
@@ -85,16 +90,14 @@ impl Readiness {
         };
         let revise_ms = schedule.revise_ms.unwrap_or(0);
         let instants = self.instants(&schedule);
-        let mut at = time
-            .max(standing.first)
-            .max(standing.from.earlier(revise_ms));
+        let mut at = time.max(standing.first).max(from.earlier(revise_ms));
         let last = schedule
             .reach_ms()
-            .map_or(standing.from, |reach_ms| time.later(reach_ms));
+            .map_or(from, |reach_ms| time.later(reach_ms));
         let last = if standing.schedule.report.nonempty {
             last
         } else {
-            last.min(standing.from)
+            last.min(from)
         };
         let mut touched = Vec::new();
         while let Some(instant) = instants.next(at).filter(|instant| *instant <= last) {
@@ -104,12 +107,11 @@ impl Readiness {
             at = instant.later(1);
         }
         drop(instants);
-        let from = standing.from;
         let (again, to_come): (Vec<Time>, Vec<Time>) =
             touched.into_iter().partition(|instant| *instant < from);
         self.revisions
             .extend(again.into_iter().map(|instant| (instant, query)));
-        if let Some(standing) = self.queries.get_mut(&query)
+        if let Some(standing) = self.cohorts.get_mut(&id)
             && standing.schedule.report.nonempty
         {
             standing.extra.extend(to_come);
@@ -119,8 +121,9 @@ impl Readiness {
     /// The next evaluation that is made again, the earliest first.
     pub(super) fn next_revision(&mut self) -> Option<Evaluation> {
         while let Some((close, query)) = self.revisions.pop_first() {
-            if let Some(standing) = self.queries.get(&query) {
-                let schedule = Arc::clone(&standing.schedule);
+            let member = self.queries.get(&query);
+            if let Some(cohort) = member.and_then(|member| self.cohorts.get(&member.cohort)) {
+                let schedule = Arc::clone(&cohort.schedule);
                 return Some(Evaluation {
                     query,
                     close,
