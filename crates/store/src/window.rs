@@ -15,9 +15,11 @@
 //! come, so new vertices of one batch lie apart from those of the next.
 //!
 //! Cost: making one takes a merge of the slices' predicates. A list costs, for each slice that has its predicate, a
-//! binary search in the slice's keys; lists of several slices are sorted, since most have a handful of rows. So windows
-//! of many batches are made of slices that were united before (panes), some ten of them.
+//! binary search in the slice's keys; lists of several slices are sorted, since most have a handful of rows. Whoever asks for
+//! many lists is given an index of all keys instead ([`key_index`]). Windows of many batches are made of slices
+//! that were united before (panes), some ten of them.
 
+mod key_index;
 mod occurrences;
 mod stream_view;
 
@@ -28,6 +30,7 @@ use crate::lists::{Lists, OwnedLists};
 use crate::slice::{Slice, SliceSegment, SliceSizes};
 use crate::vertex_set::VertexSet;
 use crate::view::{GraphScope, GraphView, Progress, SegmentKey};
+use key_index::{KeyIndex, LazyIndex};
 use rdf::{Direction, PredicateId, VertexId};
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -43,6 +46,8 @@ pub struct Window {
     places: Arc<[Place]>,
     /// By predicate and direction, where its places begin; one more at the end.
     starts: Arc<[u32]>,
+    /// By predicate and direction, what leads to its keys at once.
+    indexes: Arc<[LazyIndex]>,
     /// Whether scopes that bind the graph see occurrences.
     is_bag: bool,
     /// Out-edges of all slices.
@@ -56,6 +61,7 @@ struct Place {
     slice: u32,
     /// The number of the segment in it.
     segment: u32,
+    keys: u32,
     first: VertexId,
     last: VertexId,
     /// Whether all its rows are of the default graph.
@@ -81,6 +87,7 @@ impl Window {
                     let place = Place {
                         slice: number,
                         segment: place,
+                        keys: segment.keys_count(),
                         first,
                         last,
                         is_plain: segment.is_plain(),
@@ -102,7 +109,13 @@ impl Window {
             }
         }
         starts.push(places.len() as u32);
+        let segments = starts.windows(2).map(|ends| {
+            let places = &places[ends[0] as usize..ends[1] as usize];
+            LazyIndex::new(places.iter().map(|place| place.2.keys))
+        });
+        let indexes = segments.collect();
         Window {
+            indexes,
             predicates: predicates.into(),
             places: places.iter().map(|place| place.2).collect(),
             edges: slices.iter().map(|slice| slice.edges(Direction::Out)).sum(),
@@ -154,16 +167,41 @@ impl Window {
         self.slices[at.slice as usize].segment(direction, at.segment as usize)
     }
 
+    /// The number of a predicate and direction, if the window has it.
+    #[inline]
+    fn number_of(&self, segment: SegmentKey) -> Option<usize> {
+        let first = PredicateId::FIRST_FREE.0;
+        let predicate = segment.predicate.0.checked_sub(first)? as usize;
+        let is_there = predicate < self.predicates.len();
+        is_there.then_some(2 * predicate + segment.direction as usize)
+    }
+
     /// Where they are, ascending by slice.
     fn places_of(&self, segment: SegmentKey) -> &[Place] {
-        let places = match segment.predicate.0.checked_sub(PredicateId::FIRST_FREE.0) {
-            Some(predicate) if (predicate as usize) < self.predicates.len() => {
-                let at = 2 * predicate as usize + segment.direction as usize;
-                self.starts[at] as usize..self.starts[at + 1] as usize
-            }
-            _ => 0..0,
+        let places = match self.number_of(segment) {
+            Some(at) => self.starts[at] as usize..self.starts[at + 1] as usize,
+            None => 0..0,
         };
         &self.places[places]
+    }
+
+    /// The index of a segment's keys, if so many further lists of `all` its places make it pay, or did before. Under a scope
+    /// that does not bind the graph and sees no occurrences.
+    fn index(
+        &self,
+        segment: SegmentKey,
+        all: &[Place],
+        lists: usize,
+        scope: GraphScope<'_>,
+    ) -> Option<&KeyIndex> {
+        let has_all =
+            matches!(scope, GraphScope::Union) || admits(scope, GraphScope::DEFAULT_GRAPH);
+        let lazy = self.indexes.get(self.number_of(segment)?)?;
+        let run = |place| self.segment_at(segment.direction, place);
+        let runs = || all.iter().map(run);
+        has_all
+            .then(|| lazy.paying(lists * all.len(), runs))
+            .flatten()
     }
 
     /// [`GraphView::keys`], which a window owns.
@@ -200,8 +238,12 @@ impl Window {
     ) -> VertexSet<'static> {
         assert!(!scope.binds_graph(), "a set has no place for graphs");
         let mut neighbours = Vec::new();
-        let places = self.places_of(segment).iter();
+        let places = self.places_of(segment);
+        if let Some(index) = self.index(segment, places, 1, scope) {
+            return VertexSet::from_sorted(index.list(vertex).to_vec());
+        }
         let runs = places
+            .iter()
             .filter(|place| place.may_have(vertex))
             .map(|place| self.segment_at(segment.direction, place))
             .map(|run| (run, run.rows_of(vertex)))
@@ -406,6 +448,17 @@ impl GraphView for Window {
         let is_exact = all.iter().all(|place| place.is_plain);
         if self.sees_occurrences(scope) {
             lists.refill_owned(false, |owned| self.append_occurrences(segment, keys, owned));
+            return Ok(Progress::Ready);
+        }
+        if !scope.binds_graph()
+            && let Some(index) = self.index(segment, all, keys.len(), scope)
+        {
+            lists.refill_owned(is_exact, |owned| {
+                for &key in keys {
+                    owned.neighbours.extend_from_slice(index.list(key));
+                    owned.ends.push(owned.neighbours.len());
+                }
+            });
             return Ok(Progress::Ready);
         }
         // Most keys came once: bounds tell most slices that they have nothing of them.
