@@ -13,6 +13,7 @@ mod evaluations;
 mod feed;
 mod late;
 mod queries;
+mod registry;
 mod restored;
 mod room;
 mod streams;
@@ -23,7 +24,6 @@ pub(super) use templates::ReadTemplate;
 
 use super::costs::{HubCosts, timed};
 use super::info::{Arrivals, HubStream};
-use super::registered::Registered;
 use super::report::StandingReport;
 use super::windows::Windows;
 use crate::budget::StreamShare;
@@ -31,13 +31,12 @@ use crate::database::Database;
 use crate::error::{Kind, QueryError, Unit};
 use crate::moment::Graph;
 use base::Base;
+use registry::Registry;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use store::delta::IdQuad;
-use stream::{
-    Evaluation, LateSeal, QueryId, Seal, SealPoint, SourceId, StreamError, StreamId, Streams,
-};
+use stream::{Evaluation, LateSeal, Seal, SealPoint, SourceId, StreamError, StreamId, Streams};
 use terms::HubTerms;
 
 /// See the head of this file.
@@ -46,7 +45,7 @@ pub struct Hub {
     streams: Streams,
     /// What the streams are, in terms.
     settings: BTreeMap<StreamId, HubStream>,
-    queries: BTreeMap<QueryId, Registered>,
+    queries: Registry,
     /// How many queries were ever registered.
     made: u64,
     /// Seals that were taken and belong to one commit, which failed or is not complete yet.
@@ -138,7 +137,7 @@ impl Hub {
             base,
             streams: Streams::new(),
             settings: BTreeMap::new(),
-            queries: BTreeMap::new(),
+            queries: Registry::default(),
             made: 0,
             taken: Vec::new(),
             sources: BTreeMap::new(),
@@ -218,9 +217,9 @@ impl Hub {
     /// Queries that write streams promise that what they write next is not before their next instants, also where they
     /// have nothing to write.
     fn promise(&mut self) -> Result<(), QueryError> {
-        for (id, query) in &self.queries {
+        for (id, query) in self.queries.writers() {
             if let (Some(target), false) = (query.writes, query.is_paused) {
-                let progress = self.streams.progress(*id).map_err(refused)?;
+                let progress = self.streams.progress(id).map_err(refused)?;
                 let source = SourceId(id.0 + OF_QUERIES);
                 self.streams
                     .watermark(target, source, progress)

@@ -50,7 +50,7 @@ impl Hub {
         }
         let database = self.base.database()?.clone();
         let terms = TransientView::new(&seen.dictionary, &self.terms.transient);
-        if let Some(query) = self.queries.get_mut(&due.ready.query) {
+        if let Some(query) = self.queries.get_mut(due.ready.query) {
             // What fails failed then, too, and leaves what is compared as it was.
             let windows = source_windows(&mut self.windows, query, &due.ready);
             drop(guarded(|| {
@@ -69,7 +69,7 @@ impl Hub {
     ) -> Result<ControlFlow<()>, QueryError> {
         let database = self.base.database()?.clone();
         let terms = TransientView::new(&seen.dictionary, &self.terms.transient);
-        let Some(query) = self.queries.get_mut(&ready.query) else {
+        let Some(query) = self.queries.get_mut(ready.query) else {
             return Ok(ControlFlow::Continue(()));
         };
         let windows = timed(&mut self.costs.windows, || {
@@ -91,7 +91,7 @@ impl Hub {
             let rows = reports.iter().flat_map(|report| &report.rows);
             let quads: Vec<Quad> = rows.filter_map(quad_of).collect();
             let written = self.write(target, &name, ready, quads);
-            if let (Err(error), Some(query)) = (written, self.queries.get_mut(&ready.query)) {
+            if let (Err(error), Some(query)) = (written, self.queries.get_mut(ready.query)) {
                 query.failure = Some(error.message);
             }
         }

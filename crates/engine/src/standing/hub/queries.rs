@@ -31,8 +31,7 @@ impl Hub {
 
     /// The number of a query.
     pub(super) fn query(&self, name: &str) -> Result<QueryId, QueryError> {
-        let found = self.queries.iter().find(|(_, query)| query.name == name);
-        found.map(|(id, _)| *id).ok_or_else(|| no_query(name))
+        self.queries.find(name).ok_or_else(|| no_query(name))
     }
 
     /// Forgets a query.
@@ -44,7 +43,7 @@ impl Hub {
         self.due.retain(|due| due.ready.query != id);
         self.windows.clear();
         self.streams.unregister(id).map_err(refused)?;
-        if let Some(query) = self.queries.remove(&id)
+        if let Some(query) = self.queries.remove(id)
             && let Some(target) = query.writes
         {
             let source = SourceId(id.0 + OF_QUERIES);
@@ -61,7 +60,7 @@ impl Hub {
         })?;
         self.windows.clear();
         self.streams.pause(id).map_err(refused)?;
-        if let Some(query) = self.queries.get_mut(&id) {
+        if let Some(query) = self.queries.get_mut(id) {
             query.is_paused = true;
             if let Some(target) = query.writes {
                 // Whoever reads what it writes does not wait for it.
@@ -81,7 +80,7 @@ impl Hub {
             name: name.to_owned(),
         })?;
         self.streams.resume(id, Time(reached)).map_err(refused)?;
-        if let Some(query) = self.queries.get_mut(&id) {
+        if let Some(query) = self.queries.get_mut(id) {
             query.is_paused = false;
             if let Some(target) = query.writes {
                 let source = SourceId(id.0 + OF_QUERIES);
@@ -234,7 +233,7 @@ impl Hub {
 
     /// The name; an error where there is a query of it.
     pub(in crate::standing) fn free_name(&self, name: &str) -> Result<String, QueryError> {
-        if self.queries.values().any(|known| known.name == name) {
+        if self.queries.find(name).is_some() {
             let message =
                 format!("a query `{name}` is registered: drop it first, or give another name");
             return Err(QueryError::new(Kind::Conflict, message));
@@ -259,7 +258,7 @@ impl Hub {
         let mut reached: BTreeSet<StreamId> = self.streams.find(name).into_iter().collect();
         loop {
             let before = reached.len();
-            for query in self.queries.values() {
+            for (_, query) in self.queries.writers() {
                 if !query.reads.is_disjoint(&reached) {
                     reached.extend(query.writes);
                 }

@@ -9,7 +9,6 @@ use super::super::log::image::{HubImage, QueryPicture, StreamPicture};
 use super::super::log::items::items_of;
 use super::super::log::messages::{ItemsMessage, Source};
 use super::super::reading::{read_template_with, read_with};
-use super::super::registered::Registered;
 use super::super::report::ReportRow;
 use super::super::revised::Revisions;
 use super::base::Base;
@@ -80,7 +79,7 @@ impl Hub {
         for (id, settings) in &self.settings {
             image.streams.push(self.picture_of(*id, settings)?);
         }
-        for (id, query) in &self.queries {
+        for (id, query) in self.queries.iter() {
             let progress = self.streams.progress(*id).map_err(refused)?;
             let (first, extra) = self.streams.history(*id).map_err(refused)?;
             image.queries.push(QueryPicture {
@@ -196,7 +195,7 @@ impl Hub {
             if query.is_paused {
                 self.pause(&query.name)?;
             }
-            if let Some(registered) = self.queries.get_mut(&id) {
+            if let Some(registered) = self.queries.get_mut(id) {
                 let standing = &registered.planned.query;
                 let (relation, difference) = (standing.relation, standing.difference);
                 if let Some(many) = &mut registered.many {
@@ -365,8 +364,8 @@ impl Hub {
 
     /// A query was evaluated at this close before the stop.
     pub(in crate::standing) fn note_evaluated(&mut self, name: &str, close_ms: u64) {
-        let named = |query: &&mut Registered| query.name == name;
-        if let Some(query) = self.queries.values_mut().find(named) {
+        let id = self.queries.find(name);
+        if let Some(query) = id.and_then(|id| self.queries.get_mut(id)) {
             query.evaluations += 1;
             query.close = Some(Time(close_ms));
         }

@@ -182,7 +182,7 @@ impl Hub {
             queries,
             ..
         } = self;
-        let many = queries.get_mut(&id).and_then(|it| it.many.as_mut());
+        let many = queries.get_mut(id).and_then(|it| it.many.as_mut());
         let Some(many) = many else {
             return Ok(());
         };
@@ -218,7 +218,7 @@ impl Hub {
     /// The instances of a template.
     fn many(&mut self, name: &str) -> Result<&mut Many, QueryError> {
         let id = self.query(name)?;
-        let many = self.queries.get_mut(&id).and_then(|it| it.many.as_mut());
+        let many = self.queries.get_mut(id).and_then(|it| it.many.as_mut());
         many.map(|many| &mut **many).ok_or_else(|| {
             let message =
                 format!("the query `{name}` has no instances: it was registered without a table");
