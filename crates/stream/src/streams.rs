@@ -396,6 +396,11 @@ impl Streams {
         self.readiness.next_late()
     }
 
+    /// Whether an evaluation is ready.
+    pub fn has_ready(&self) -> bool {
+        self.readiness.has_ready()
+    }
+
     /// The next evaluation, if one is ready.
     pub fn next_ready(&mut self) -> Option<Evaluation> {
         self.readiness.next_ready()

@@ -168,23 +168,29 @@ impl Hub {
 
     /// Does all that has become possible, and shows each report.
     pub fn advance(&mut self, take: &mut Take<'_>) -> Result<ControlFlow<()>, QueryError> {
-        let advanced = self.go_on(take);
-        self.say_held();
-        advanced
-    }
-
-    fn go_on(&mut self, take: &mut Take<'_>) -> Result<ControlFlow<()>, QueryError> {
-        if self.show_withheld(take)?.is_break() {
-            return Ok(ControlFlow::Break(()));
-        }
-        while let Some(due) = self.due.pop_front() {
-            if self.evaluate_due(&due, take)?.is_break() {
+        loop {
+            if self.evaluate_due_and_ready(take)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
+            if !self.reach_ready()? {
+                return Ok(ControlFlow::Continue(()));
+            }
         }
+    }
+
+    /// Does what has become possible until something is to be evaluated or shown, which [`Hub::evaluate_due_and_ready`] does, on
+    /// whatever thread; false: nothing is.
+    pub fn reach_ready(&mut self) -> Result<bool, QueryError> {
+        let reached = self.go_on();
+        self.say_held();
+        reached
+    }
+
+    fn go_on(&mut self) -> Result<bool, QueryError> {
         loop {
-            if self.evaluate_ready(take)?.is_break() {
-                return Ok(ControlFlow::Break(()));
+            let is_due = !(self.withheld.is_empty() && self.due.is_empty());
+            if is_due || self.streams.has_ready() {
+                return Ok(true);
             }
             self.promise()?;
             if self.reveal_late()? {
@@ -195,9 +201,31 @@ impl Hub {
                 // Whoever reads the log after a crash need not evaluate again what it has; if this fails, they do.
                 drop(self.tell(self.is_needed));
                 self.tidy_terms();
-                return Ok(ControlFlow::Continue(()));
+                return Ok(false);
             }
         }
+    }
+
+    /// Evaluates what the last stop has left and all that is ready, and shows each report.
+    pub fn evaluate_due_and_ready(
+        &mut self,
+        take: &mut Take<'_>,
+    ) -> Result<ControlFlow<()>, QueryError> {
+        let evaluated = self.evaluate_all(take);
+        self.say_held();
+        evaluated
+    }
+
+    fn evaluate_all(&mut self, take: &mut Take<'_>) -> Result<ControlFlow<()>, QueryError> {
+        if self.show_withheld(take)?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        while let Some(due) = self.due.pop_front() {
+            if self.evaluate_due(&due, take)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        self.evaluate_ready(take)
     }
 
     fn evaluate_ready(&mut self, take: &mut Take<'_>) -> Result<ControlFlow<()>, QueryError> {

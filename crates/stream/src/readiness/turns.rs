@@ -43,6 +43,12 @@ impl Turns {
 }
 
 impl Readiness {
+    /// Whether an evaluation is due, as far as is known without a look at each: one of a query that is gone may be among them.
+    pub(crate) fn has_ready(&self) -> bool {
+        let has_turns = self.turns.had < self.turns.order.len();
+        has_turns || !(self.ready.is_empty() && self.revisions.is_empty())
+    }
+
     /// The next evaluation that is due: revisions, and then the earliest first.
     pub(crate) fn next_ready(&mut self) -> Option<Evaluation> {
         if let Some(revision) = self.next_revision() {
