@@ -135,6 +135,11 @@ impl Window {
         self.edges
     }
 
+    /// What it holds beside its slices for whoever asks for many lists (bytes); grows while it is asked.
+    pub fn index_bytes(&self) -> u64 {
+        self.indexes.iter().map(LazyIndex::bytes).sum()
+    }
+
     /// Whether nothing arrived in it.
     pub fn is_empty(&self) -> bool {
         self.predicates.is_empty()

@@ -62,6 +62,12 @@ impl Windows {
         made.window.clone()
     }
 
+    /// What the windows hold beside their slices (bytes).
+    pub(super) fn bytes(&self) -> u64 {
+        let made = self.made.values();
+        made.map(|made| made.window.index_bytes()).sum()
+    }
+
     /// Drops all: what they are of may be gone.
     pub(super) fn clear(&mut self) {
         self.made.clear();

@@ -80,9 +80,21 @@ impl LazyIndex {
         }
         self.made.get_or_init(|| KeyIndex::of(runs())).as_ref()
     }
+
+    /// What it holds (bytes).
+    pub(super) fn bytes(&self) -> u64 {
+        let made = self.made.get().and_then(Option::as_ref);
+        made.map_or(0, KeyIndex::bytes)
+    }
 }
 
 impl KeyIndex {
+    fn bytes(&self) -> u64 {
+        let words = self.table.capacity() + self.starts.capacity();
+        let ids = self.keys.capacity() + self.neighbours.capacity();
+        (words * size_of::<u32>() + ids * size_of::<VertexId>()) as u64
+    }
+
     /// That of these segments, each of one slice; `None` where it would be too large, or one of them names a graph.
     fn of<'s>(runs: impl Iterator<Item = SliceSegment<'s>> + Clone) -> Option<KeyIndex> {
         let keys: usize = runs.clone().map(|run| run.keys_count() as usize).sum();
@@ -247,7 +259,9 @@ mod tests {
             let all = counts.iter().sum::<u32>() as usize;
             let lazy = LazyIndex::new(counts.into_iter());
             assert!(lazy.paying(all - 1, || runs.clone()).is_none());
+            assert_eq!(lazy.bytes(), 0);
             let index = lazy.paying(1, || runs).expect("it pays");
+            assert!(lazy.bytes() >= 8 * index.neighbours.len() as u64);
             for number in 0..=3000 * keys {
                 let known = lists.get(&id(number));
                 assert!(

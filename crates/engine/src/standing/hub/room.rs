@@ -1,7 +1,7 @@
 //! The memory of a hub on the one account of its database ([`crate::budget`]).
 //!
 //! A push asks for what its items and their terms may take before they are taken. What streams hold is said again after
-//! everything that changes it: open and sealed items, slices and panes, transient terms, and the reports that are kept for
+//! everything that changes it: open and sealed items, slices and panes, indexes of windows, transient terms, and the reports that are kept for
 //! consumers. So queries have what streams leave, and the other way round.
 //!
 //! Where there is no room, the stream that is pushed to gives up what it can make again and what it keeps for nobody; then
@@ -36,11 +36,13 @@ impl Hub {
             streams,
             settings,
             report_bytes,
+            windows,
             ..
         } = self;
         if let Some(share) = share {
             let held = |id: &StreamId| streams.status(*id).map_or(0, |it| it.held_bytes);
-            share.set(settings.keys().map(held).sum::<u64>() + *report_bytes);
+            let streams: u64 = settings.keys().map(held).sum();
+            share.set(streams + windows.bytes() + *report_bytes);
         }
     }
 
