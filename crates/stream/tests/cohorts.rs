@@ -129,7 +129,7 @@ impl Run {
         let items: Vec<_> = (0..self.random.below(3) as u64)
             .map(|item| (Time(now), quad(now, 0, item)))
             .collect();
-        let items = Items::singles(items.into_iter());
+        let items = Items::singles(items);
         for streams in self.machines() {
             streams
                 .push(StreamId(stream as u32), SourceId(0), &items)
