@@ -415,3 +415,51 @@ fn power_cuts_lose_nothing_and_change_no_report() {
     } // All but `makes`, which is called by its stream.
     assert!(!is_sample || telling.len() >= 8, "{telling:?}");
 }
+
+/// What a registration or a resumption makes ready at once is told once, though no seal comes with it in the log.
+#[test]
+fn what_is_ready_when_it_is_registered_comes_once() {
+    let mut disk = disk(1, SimFaults::default());
+    let promise = |time_ms| Step::Promise {
+        stream: STREAMS[0],
+        source: "a",
+        time_ms,
+    };
+    let rows = beginning().remove(2);
+    let durable = || Step::Update("INSERT DATA { <urn:s> <urn:p> 1 }".to_owned());
+    // Each moment is a close of the query. What promises nothing new seals nothing.
+    let lives = [
+        vec![
+            Step::Stream(HubStream::new(STREAMS[0])),
+            promise(1000),
+            rows,
+            promise(1000),
+            durable(),
+        ],
+        vec![
+            Step::Pause("rows"),
+            promise(2000),
+            Step::Resume("rows"),
+            promise(2000),
+            durable(),
+        ],
+        vec![promise(2200)],
+        vec![],
+    ];
+    let expected = [
+        vec![1000],
+        vec![1000, 2000],
+        vec![1000, 2000, 2200],
+        vec![1000, 2000, 2200],
+    ];
+    for (steps, expected) in lives.iter().zip(expected) {
+        let (found, _) = run(&disk, steps, 0).map(|it| it.1).expect("nothing is cut");
+        let closes = found["rows"].iter().map(|(number, line)| {
+            let report: serde_json::Value = serde_json::from_str(line).expect("JSON");
+            (*number, report["close"].as_u64().unwrap_or(0))
+        });
+        let expected: Vec<(u64, u64)> = (1..).zip(expected).collect();
+        assert_eq!(closes.collect::<Vec<_>>(), expected);
+        disk = disk.restart(SimFaults::default());
+    }
+}

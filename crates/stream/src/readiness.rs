@@ -244,7 +244,9 @@ impl Readiness {
         let (schedule, from) = (&cohort.schedule, cohort.from);
         let instants = self.instants(schedule);
         let extra = cohort.extra.range(from..).next().copied();
+        // Nothing comes after the last moment, so it is none.
         let next = instants.next(from).into_iter().chain(extra).min();
+        let next = next.filter(|instant| *instant < Time::MAX);
         let from = match next {
             None => from.max(instants.covered()),
             Some(_) => from,

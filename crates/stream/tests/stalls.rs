@@ -213,3 +213,33 @@ fn a_query_goes_on_where_it_was() {
         Err(StreamError::NoQuery(QueryId(7)))
     );
 }
+
+/// Nothing waits for a query that is paused: what it alone would wait for is decided without it.
+#[test]
+fn a_query_that_is_paused_holds_up_nobody() {
+    let (mut streams, five) = five(|number| grained(&format!("s{number}"), 100));
+    let patient = stream::Schedule {
+        lateness_ms: 60_000,
+        ..schedule(&[each(five[0])], CLOSE)
+    };
+    let mut register = |query, schedule| {
+        let registered = streams.register(QueryId(query), schedule, Time(0));
+        registered.unwrap();
+    };
+    register(0, patient);
+    register(1, schedule(&[each(five[0])], CLOSE));
+    streams.push(five[0], SOURCE, &at(&[50, 1000])).unwrap();
+    assert!(drain(&mut streams).is_empty(), "all wait for what is late");
+    streams.pause(QueryId(0)).unwrap();
+    let ready = drain(&mut streams);
+    assert_eq!(closes(&ready), [500, 600, 700, 800, 900, 1000]);
+    assert!(ready.iter().all(|one| one.query == QueryId(1)));
+    streams.resume(QueryId(0), Time(0)).unwrap();
+    assert_eq!(
+        closes(&drain(&mut streams)),
+        closes(&ready),
+        "it has them, too"
+    );
+    streams.push(five[0], SOURCE, &at(&[2000])).unwrap();
+    assert!(drain(&mut streams).is_empty(), "all wait again");
+}

@@ -168,6 +168,9 @@ impl Live {
     /// Makes a stream that begins now, or at this moment (milliseconds): items before it are late, and no window is reported
     /// that opens before it.
     pub fn create(&self, stream: &HubStream, begin_ms: Option<u64>) -> Result<(), QueryError> {
+        if let Some(begin_ms) = begin_ms {
+            Live::check_time(begin_ms)?;
+        }
         let mut hub = self.hub();
         hub.create(stream, begin_ms.unwrap_or_else(now_ms))?;
         hub.tick(now_ms());
@@ -270,6 +273,21 @@ impl Live {
     /// Whether a query is a `CONSTRUCT`: the rows of its reports are triples.
     pub fn gives_graphs(&self, name: &str) -> Result<bool, QueryError> {
         self.hub().gives_graphs(name)
+    }
+
+    /// A name for a query that has none. Somebody else may take it meanwhile.
+    pub fn free_name(&self) -> String {
+        self.hub().unused_name()
+    }
+
+    /// Whether items of a stream have the time of their arrival.
+    pub fn has_arrival_time(&self, stream: &str) -> Result<bool, QueryError> {
+        self.hub().has_arrival_time(stream)
+    }
+
+    /// What a stream holds (bytes).
+    pub fn held_bytes(&self, stream: &str) -> Result<u64, QueryError> {
+        self.hub().held_bytes(stream)
     }
 
     /// The registered queries, by name.

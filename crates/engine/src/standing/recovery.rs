@@ -308,10 +308,13 @@ impl Listener for Recovery {
             let message = Message::take(&mut take)?;
             self.obey(message, record, &mut seals, moment)?;
         }
-        if seals.is_empty() {
-            return Ok(());
+        if !seals.is_empty() {
+            return self.see(&seals, moment);
         }
-        self.see(&seals, moment)
+        // What was registered or resumed may be ready without a seal.
+        let hub = self.hub.as_mut().ok_or_else(unprepared)?;
+        let evaluations = hub.ready_again();
+        self.judge(evaluations, moment)
     }
 }
 

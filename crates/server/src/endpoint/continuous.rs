@@ -11,7 +11,7 @@
 //! Reports are in [`crate::endpoint::reports`], queries with a table of constants in [`crate::endpoint::templates`].
 
 use crate::endpoint::call::{Address, Call, Named, answered, json_text, name, with};
-use crate::endpoint::templates::{self, free_name, registered};
+use crate::endpoint::templates::{self, registered};
 use crate::response::done;
 use crate::response::problem::Problem;
 use crate::state::{RequestId, ServerState};
@@ -169,7 +169,7 @@ async fn register(mut call: Call) -> Result<Response<Body>, Problem> {
     }
     let text = call.text().await?;
     let register = move |live: &Live| {
-        let name = given.unwrap_or_else(|| free_name(live));
+        let name = given.unwrap_or_else(|| live.free_name());
         let name = live.register(&text, &name);
         let name = name.map_err(|error| Problem::of_query(&error))?;
         let warnings = live.warnings(&name).unwrap_or_default();

@@ -306,7 +306,7 @@ impl Attempt {
             rejected: if is_message { &read.unfilled } else { &[] },
         });
         let watermark_ms = read.watermark_ms.filter(|_| is_whole);
-        let held_bytes = live.stream(&self.stream).map_err(failed)?.held_bytes;
+        let held_bytes = live.held_bytes(&self.stream).map_err(failed)?;
         let source = &self.delivery.source;
         match feed(live, &self.stream, source, items, watermark_ms, positions) {
             Ok(pushed) => {

@@ -67,8 +67,8 @@ pub(crate) async fn taken(
 ) -> Result<PushAccount, Problem> {
     let (stream, delivery, body) = (stream.to_owned(), Arc::clone(delivery), Arc::clone(body));
     let take = move |live: &Live| {
-        let info = live.stream(&stream).map_err(failed)?;
-        let mut read = delivery.read(form, &body, info.settings.arrival_time)?;
+        let is_arrival_time = live.has_arrival_time(&stream).map_err(failed)?;
+        let mut read = delivery.read(form, &body, is_arrival_time)?;
         if !is_part {
             read = read.or_refused()?;
         }

@@ -49,7 +49,7 @@ pub(crate) async fn register(mut call: Call) -> Result<Response<Body>, Problem> 
         drop(text);
         let bindings = read_bindings(request.format, request.table.as_bytes());
         let bindings = bindings.map_err(|error| Problem::of_query(&error))?;
-        let name = given.unwrap_or_else(|| free_name(live));
+        let name = given.unwrap_or_else(|| live.free_name());
         let registered = live.register_table(&request.query, &name, bindings);
         let (name, instances) = registered.map_err(|error| Problem::of_query(&error))?;
         let warnings = live.warnings(&name).unwrap_or_default();
@@ -70,14 +70,6 @@ pub(crate) fn registered(name: &str, mut told: Value, warnings: &[String]) -> Re
     let count = HeaderValue::from(warnings.len());
     response.headers_mut().insert(head::WARNINGS, count);
     response
-}
-
-/// A name that no query has. Somebody else may take it meanwhile: that is a 409.
-pub(crate) fn free_name(live: &Live) -> String {
-    let queries = live.queries();
-    let mut names = (1..).map(|number: u64| format!("query-{number}"));
-    let is_free = |name: &String| queries.iter().all(|query| query.name != *name);
-    names.find(is_free).expect("more numbers than queries")
 }
 
 /// What the document of a registration says.

@@ -100,7 +100,9 @@ impl Timing<'_> {
     pub fn item(self, quads: Vec<Quad>) -> Result<TimedQuads, String> {
         let mut time = Known::Unsaid;
         if !self.is_arrival {
-            let is_said = |quad: &&Quad| self.says_time(quad) && self.is_of(quad, &quads);
+            let graphs: HashSet<GraphNameRef<'_>> =
+                quads.iter().map(|quad| quad.graph_name.as_ref()).collect();
+            let is_said = |quad: &&Quad| self.says_time(quad) && self.is_of(quad, &graphs);
             let says = quads.iter().filter(is_said);
             time = says.fold(time, |time, quad| time.and(quad.object.as_ref()));
         }
@@ -160,11 +162,11 @@ impl Timing<'_> {
         quad.predicate.as_str() == self.predicate.unwrap_or(GENERATED)
     }
 
-    /// Whether a time is one of these quads: of whatever they are about, where the push names the predicate, else of a graph.
-    fn is_of(self, says: &Quad, quads: &[Quad]) -> bool {
-        let graph = || about(says);
+    /// Whether a time is one of quads of these graphs: of whatever they are about, where the push names the predicate, else of a
+    /// graph.
+    fn is_of(self, says: &Quad, graphs: &HashSet<GraphNameRef<'_>>) -> bool {
         self.predicate.is_some()
-            || graph().is_some_and(|graph| quads.iter().any(|quad| quad.graph_name == graph))
+            || about(says).is_some_and(|graph| graphs.contains(&graph.as_ref()))
     }
 
     /// Whether a document is one item: no graph has a time of its own, or the named predicate says one and the same.

@@ -119,10 +119,12 @@ impl Readiness {
         let from = self.progress(query).ok_or(StreamError::NoQuery(query))?;
         let (first, extra) = self.history(query).unwrap_or_default();
         let schedule = self.leave(query)?;
+        let streams = streams_of(&schedule);
         let id = self.found(query, schedule, from, first, Wait::Paused);
         if let Some(cohort) = self.cohorts.get_mut(&id) {
             cohort.extra = extra.into_iter().collect();
         }
+        self.settle(streams);
         Ok(())
     }
 
@@ -135,6 +137,9 @@ impl Readiness {
         {
             cohort.from = cohort.from.max(from);
             cohort.wait = Wait::Content;
+            let schedule = Arc::clone(&cohort.schedule);
+            self.ask_streams(id, &schedule);
+            self.settle(streams_of(&schedule));
             self.recheck(id);
         }
         Ok(())
@@ -152,22 +157,12 @@ impl Readiness {
         let cohort = CohortId(self.made);
         self.made += 1;
         for window in &schedule.windows {
-            let has_edges = schedule.has_edges_of(window.stream);
-            let Some(stream) = self.streams.get_mut(&window.stream) else {
-                continue;
-            };
-            stream.readers.insert(cohort);
-            stream.patience.insert((schedule.lateness_ms, cohort));
-            if has_edges {
-                stream.edge_readers.insert(cohort);
+            if let Some(stream) = self.streams.get_mut(&window.stream) {
+                stream.readers.insert(cohort);
             }
-            if let Some(revise_ms) = schedule.revise_ms {
-                stream.revisers.insert((revise_ms, cohort));
-            }
-            if schedule.asks_arrivals {
-                stream.arrival_readers.insert(cohort);
-                stream.retained.note_arrivals(true);
-            }
+        }
+        if wait != Wait::Paused {
+            self.ask_streams(cohort, &schedule);
         }
         let founded = Cohort {
             schedule,
@@ -184,6 +179,27 @@ impl Readiness {
         self.cohorts.insert(cohort, founded);
         self.queries.insert(query, Member { cohort, first });
         cohort
+    }
+
+    /// Streams wait, cut and keep as a cohort needs it, from now on.
+    fn ask_streams(&mut self, cohort: CohortId, schedule: &Schedule) {
+        for window in &schedule.windows {
+            let has_edges = schedule.has_edges_of(window.stream);
+            let Some(stream) = self.streams.get_mut(&window.stream) else {
+                continue;
+            };
+            stream.patience.insert((schedule.lateness_ms, cohort));
+            if has_edges {
+                stream.edge_readers.insert(cohort);
+            }
+            if let Some(revise_ms) = schedule.revise_ms {
+                stream.revisers.insert((revise_ms, cohort));
+            }
+            if schedule.asks_arrivals {
+                stream.arrival_readers.insert(cohort);
+                stream.retained.note_arrivals(true);
+            }
+        }
     }
 
     /// A query belongs to its cohort no more, and to none until it is put into one; nothing of it is due.

@@ -91,7 +91,7 @@ impl Readiness {
             ..Turns::default()
         };
         turns.order.clear();
-        let later = self.ready.split_off(&(close.later(1), CohortId(0)));
+        let later = self.ready.split_off(&(close, CohortId(u64::MAX)));
         for (_, id) in std::mem::replace(&mut self.ready, later) {
             self.unplace(id);
             if let Some(cohort) = self.cohorts.get_mut(&id) {

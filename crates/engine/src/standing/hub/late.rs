@@ -15,7 +15,6 @@
 use super::super::costs::timed;
 use super::super::log::image::StreamPicture;
 use super::super::log::messages::Message;
-use super::super::registered::Registered;
 use super::{Hub, Lateness, refused};
 use crate::error::{Kind, QueryError};
 use crate::standing::HubStream;
@@ -55,8 +54,8 @@ impl Hub {
         lateness.items += accepted.late.len() as u64;
         let is_wanted = self
             .queries
-            .values()
-            .any(|query| query.reads.contains(&stream) && query.planned.query.late == Late::Side);
+            .readers(stream)
+            .any(|query| query.planned.query.late == Late::Side);
         if lateness.side.is_none() && is_wanted {
             self.make_side(stream, accepted.settled)?;
         }
@@ -174,8 +173,7 @@ impl Hub {
         let Some(side) = self.side_of(main) else {
             return Ok(());
         };
-        let reads = |query: &&Registered| query.reads.contains(&side);
-        match self.queries.values().filter(reads).count() {
+        match self.queries.readers(side).count() {
             0 => Ok(()),
             queries => {
                 let name = self.settings[&side].name.clone();

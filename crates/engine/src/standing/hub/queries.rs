@@ -231,6 +231,11 @@ impl Hub {
         Ok(name)
     }
 
+    /// A name for a query that has none.
+    pub(in crate::standing) fn unused_name(&mut self) -> String {
+        self.queries.unused_name()
+    }
+
     /// The name; an error where there is a query of it.
     pub(in crate::standing) fn free_name(&self, name: &str) -> Result<String, QueryError> {
         if self.queries.find(name).is_some() {

@@ -1,14 +1,14 @@
 //! The registered queries, by number and by name.
 //!
 //! Invariant: names are distinct, and a query keeps its name and the stream that it writes as long as it is here. So a name
-//! leads to its query, and those that write a stream are known, without a look at each: a hundred thousand may be here,
-//! and both are asked at every commit or registration.
+//! leads to its query, and those that write or read a stream are known, without a look at each: a hundred thousand may be here,
+//! and all this is asked at every push, commit or registration.
 
 use super::super::registered::Registered;
 use std::collections::btree_map::ValuesMut;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
-use stream::QueryId;
+use stream::{QueryId, StreamId};
 
 /// See the head of this file.
 #[derive(Default)]
@@ -16,6 +16,9 @@ pub(super) struct Registry {
     queries: BTreeMap<QueryId, Registered>,
     names: BTreeMap<String, QueryId>,
     writers: BTreeSet<QueryId>,
+    readers: BTreeSet<(StreamId, QueryId)>,
+    /// All lower numbers are in names of queries ([`Registry::unused_name`]).
+    unnamed: u64,
 }
 
 impl Registry {
@@ -25,6 +28,8 @@ impl Registry {
         if query.writes.is_some() {
             self.writers.insert(id);
         }
+        let readers = query.reads.iter().map(|stream| (*stream, id));
+        self.readers.extend(readers);
         self.queries.insert(id, query);
     }
 
@@ -32,7 +37,22 @@ impl Registry {
         let query = self.queries.remove(&id)?;
         self.names.remove(&query.name);
         self.writers.remove(&id);
+        for stream in &query.reads {
+            self.readers.remove(&(*stream, id));
+        }
+        self.unnamed = 0;
         Some(query)
+    }
+
+    /// `query-N` of the least number that no query has.
+    pub(super) fn unused_name(&mut self) -> String {
+        loop {
+            let name = format!("query-{}", self.unnamed + 1);
+            if !self.names.contains_key(&name) {
+                return name;
+            }
+            self.unnamed += 1;
+        }
     }
 
     /// The number of the query that has a name.
@@ -46,6 +66,13 @@ impl Registry {
 
     pub(super) fn values_mut(&mut self) -> ValuesMut<'_, QueryId, Registered> {
         self.queries.values_mut()
+    }
+
+    /// Those that read this stream.
+    pub(super) fn readers(&self, stream: StreamId) -> impl Iterator<Item = &Registered> {
+        let readers = (stream, QueryId(0))..=(stream, QueryId(u64::MAX));
+        let readers = self.readers.range(readers);
+        readers.filter_map(|(_, id)| self.queries.get(id))
     }
 
     /// Those that write a stream.

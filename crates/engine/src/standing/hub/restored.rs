@@ -317,7 +317,8 @@ impl Hub {
         Ok(self.ready_again())
     }
 
-    fn ready_again(&mut self) -> Vec<Evaluation> {
+    /// The evaluations that are ready.
+    pub(in crate::standing) fn ready_again(&mut self) -> Vec<Evaluation> {
         std::iter::from_fn(|| self.streams.next_ready()).collect()
     }
 

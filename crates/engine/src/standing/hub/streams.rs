@@ -167,6 +167,12 @@ impl Hub {
         Ok(self.settings[&self.stream(name)?].arrival_time)
     }
 
+    /// What a stream holds (bytes).
+    pub(in crate::standing) fn held_bytes(&self, name: &str) -> Result<u64, QueryError> {
+        let status = self.streams.status(self.stream(name)?);
+        Ok(status.map_err(refused)?.held_bytes)
+    }
+
     pub(super) fn info(&self, id: StreamId) -> Result<StreamInfo, QueryError> {
         let status = self.streams.status(id).map_err(refused)?;
         let settings = self.settings.get(&id);
@@ -174,8 +180,7 @@ impl Hub {
         let held = self.streams.holdings(id).map_err(refused)?;
         let term_bytes = self.terms.transient.bytes_of(TermHolder(id.0));
         let sealed_bytes = held.item_bytes + held.slice_bytes;
-        let queries = self.queries.values();
-        let readers = queries.filter(|query| query.reads.contains(&id));
+        let readers = self.queries.readers(id);
         let sources = self.streams.sources(id).map_err(refused)?;
         let idle = sources.iter().filter(|source| source.is_idle).count();
         Ok(StreamInfo {
