@@ -25,6 +25,8 @@ pub struct JournalRead {
     pub entries: Vec<JournalEntry>,
     /// How many reports before the first of these were let go and are missing (count).
     pub missed: u64,
+    /// What was looked at: whoever goes on behind this number is told of the rest, and of nothing twice.
+    pub looked: u64,
 }
 
 /// See the head of this file.
@@ -91,9 +93,35 @@ impl Journal {
             _ => true,
         };
         let entries = self.entries.range(start..).filter(is_of);
+        let entries: Vec<JournalEntry> = entries.take(max).cloned().collect();
+        let is_cut = entries.len() == max;
+        let last = entries.last().filter(|_| is_cut);
         JournalRead {
-            entries: entries.take(max).cloned().collect(),
+            looked: last.map_or(self.last, |entry| entry.number),
+            entries,
             missed: first.saturating_sub(seen.saturating_add(1)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A quiet instance beside one that fills the journal: what was let go is told once, and nothing is looked at twice.
+    #[test]
+    fn an_instance_is_told_of_a_gap_once() {
+        let mut journal = Journal::default();
+        let line: Arc<str> = "x".repeat(JOURNAL_BYTES / 4).into();
+        for _ in 0..8 {
+            journal.add(Arc::clone(&line), Some("busy".into()));
+        }
+        let quiet = journal.after(0, Some("quiet"), 10);
+        assert_eq!((quiet.entries.len(), quiet.missed, quiet.looked), (0, 4, 8));
+        journal.add(line, Some("quiet".into()));
+        let next = journal.after(quiet.looked, Some("quiet"), 10);
+        assert_eq!((next.entries.len(), next.missed, next.looked), (1, 0, 9));
+        let cut = journal.after(0, None, 2);
+        assert_eq!((cut.entries.len(), cut.looked), (2, cut.entries[1].number));
     }
 }

@@ -253,7 +253,7 @@ async fn read_once(
     Ok(if extent.are_lines {
         text(LINES, lines(&read))
     } else {
-        text("application/json", document(&read, seen))
+        text("application/json", document(&read))
     })
 }
 
@@ -275,9 +275,8 @@ pub(crate) fn takes(headers: &HeaderMap, media_type: &str) -> bool {
 }
 
 /// Reports as one document. `last` is what to give as `after` next.
-fn document(read: &JournalRead, seen: u64) -> String {
-    let last = read.entries.last().map_or(seen, |entry| entry.number);
-    let missed = read.missed;
+fn document(read: &JournalRead) -> String {
+    let (last, missed) = (read.looked, read.missed);
     let mut text = format!("{{\"last\":{last},\"missed\":{missed},\"reports\":[");
     for (place, entry) in read.entries.iter().enumerate() {
         let comma = if place == 0 { "" } else { "," };
@@ -356,10 +355,10 @@ async fn follow<F: Follower>(
         if read.missed > 0 {
             follower.missed(read.missed).await?;
         }
+        seen = read.looked;
         for entry in &read.entries {
-            let goes_on = follower.report(entry).await?;
-            seen = entry.number;
-            if !goes_on {
+            if !follower.report(entry).await? {
+                seen = entry.number;
                 break;
             }
         }

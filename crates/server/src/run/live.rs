@@ -136,12 +136,17 @@ impl Listening {
         patience: Duration,
     ) -> Result<JournalRead, QueryError> {
         let due = tokio::time::Instant::now() + patience;
+        let (mut seen, mut missed) = (seen, 0);
         loop {
             let (query, none) = (&self.query, Duration::ZERO);
-            let read = match &self.instance {
+            let mut read = match &self.instance {
                 None => self.live.reports(query, seen, max, none)?,
                 Some(instance) => self.live.reports_of(query, instance, seen, max, none)?,
             };
+            // Those of other instances are not looked at again.
+            seen = read.looked;
+            missed += read.missed;
+            read.missed = missed;
             let told = self
                 .told
                 .as_mut()
