@@ -46,6 +46,7 @@ pub trait Side {
 
 /// Windows of slices, one for each stream.
 pub struct Sliced {
+    name: &'static str,
     windows: Vec<Window>,
     singles: Vec<Arc<Slice>>,
     numbers: Vec<u32>,
@@ -92,8 +93,24 @@ impl Sliced {
         });
         let windows = windows.collect();
         Sliced {
+            name: "slices",
             windows,
             singles: all,
+            numbers: Vec::new(),
+            neighbours: Vec::new(),
+        }
+    }
+
+    /// The same windows, each of one slice that has been united of all.
+    pub fn united(&self) -> Sliced {
+        let windows = self.windows.iter().map(|window| {
+            let parts: Vec<&Slice> = window.slices().iter().map(AsRef::as_ref).collect();
+            Window::new(vec![Arc::new(Slice::union(&parts))])
+        });
+        Sliced {
+            name: "united",
+            windows: windows.collect(),
+            singles: Vec::new(),
             numbers: Vec::new(),
             neighbours: Vec::new(),
         }
@@ -154,7 +171,7 @@ fn panes(first: u32, singles: &[Arc<Slice>]) -> Vec<Arc<Slice>> {
 
 impl Side for Sliced {
     fn name(&self) -> &'static str {
-        "slices"
+        self.name
     }
 
     fn list(&mut self, place: Place, stream: u8, key: u64, out: &mut Vec<u64>) {
@@ -332,6 +349,7 @@ pub struct Costs {
     pub batches: u32,
     pub rows: usize,
     pub slices_us: f64,
+    pub uniting_us: f64,
     pub growing_us: f64,
     pub merging_us: f64,
     pub dropping_us: f64,
@@ -414,7 +432,7 @@ impl Graph {
 
     /// What the last batches cost each side.
     pub fn costs(&self, data: &Data) -> Costs {
-        let mut times: [Latencies; 5] = std::array::from_fn(|_| Latencies::new());
+        let mut times: [Latencies; 6] = std::array::from_fn(|_| Latencies::new());
         // Vectors as they are while a store grows: a copy of theirs would have no room left.
         let before = data.end_ms() - BATCHES * BATCH_MS;
         let mut growing: Vec<GrowingSegment> = edges_by_segment(data, 0..before)
@@ -427,7 +445,10 @@ impl Graph {
             let by_stream: Vec<Vec<IdQuad>> = (1..=5)
                 .map(|stream| quads(data.between(stream, from, from + BATCH_MS)))
                 .collect();
-            let [slicing, pushing, merging, dropping, forgetting] = &mut times;
+            let [slicing, uniting, pushing, merging, dropping, forgetting] = &mut times;
+            let until = from + BATCH_MS;
+            let sliced = Sliced::new(data, until - 1000..until);
+            timed(uniting, || black_box(sliced.united()));
             let slices: Vec<Slice> = timed(slicing, || {
                 by_stream.iter().map(|quads| Slice::of(quads)).collect()
             });
@@ -462,6 +483,7 @@ impl Graph {
         let median = |times: &Latencies| times.median().unwrap_or_default().as_nanos() as f64 / 1e3;
         let [
             slices_us,
+            uniting_us,
             growing_us,
             merging_us,
             dropping_us,
@@ -471,6 +493,7 @@ impl Graph {
             batches: BATCHES,
             rows,
             slices_us,
+            uniting_us,
             growing_us,
             merging_us,
             dropping_us,
@@ -580,8 +603,11 @@ impl Hub {
 
     pub fn sides(&self, data: &Data, times: Range<u32>) -> Vec<Box<dyn Side + '_>> {
         let [scanned, searched] = &self.stores;
+        let sliced = Sliced::with(data, times.clone(), &self.items);
+        let united = sliced.united();
         vec![
-            Box::new(Sliced::with(data, times.clone(), &self.items)),
+            Box::new(sliced),
+            Box::new(united),
             Box::new(Timed::new("scanned", scanned, times.clone())),
             Box::new(Timed::new("searched", searched, times.clone())),
             Box::new(Timed::new("growing", &self.growing, times)),
