@@ -149,6 +149,8 @@ struct Merging<'v> {
     sources: Vec<Weighted<'v>>,
     /// By number; the same for the result's two graphs.
     predicates: Vec<VertexId>,
+    /// Quads added and taken away, those that cancel as well.
+    quads: [u64; 2],
     is_halted: &'v dyn Fn() -> bool,
 }
 
@@ -171,6 +173,10 @@ impl<'v> Merging<'v> {
         Merging {
             sources,
             predicates,
+            quads: [
+                layers.iter().map(|layer| layer.added()).sum(),
+                layers.iter().map(|layer| layer.deleted()).sum(),
+            ],
             is_halted,
         }
     }
@@ -199,8 +205,14 @@ impl<'v> Merging<'v> {
     ) -> Result<[u64; 2], DeltaError> {
         let sink = |place: usize| -> Result<Sink, DeltaError> {
             let graphs = tables[place].graphs();
+            let writer = GraphWriter::create_sparse(
+                &files[place],
+                direction,
+                Arc::clone(graphs),
+                self.quads[place],
+            )?;
             Ok(Sink {
-                writer: GraphWriter::create_sparse(&files[place], direction, Arc::clone(graphs))?,
+                writer,
                 entries: (!graphs.is_empty()).then(GraphEntries::default),
                 begun: None,
                 shape: SegmentShape {

@@ -143,7 +143,12 @@ impl Tables {
             .map(|(predicate, range)| (self.number(predicate), range))
             .collect();
         runs.sort_unstable_by_key(|run| run.0);
-        let mut writer = GraphWriter::create_sparse(files, direction, Arc::clone(&self.graphs))?;
+        let mut writer = GraphWriter::create_sparse(
+            files,
+            direction,
+            Arc::clone(&self.graphs),
+            rows.len() as u64,
+        )?;
         let mut entries = GraphEntries::default();
         let mut batch = Vec::with_capacity(rows.len().min(BATCH_EDGES));
         for (predicate, range) in runs {

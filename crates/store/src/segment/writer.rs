@@ -114,14 +114,16 @@ impl GraphWriter {
         GraphWriter::with_signatures(files, direction, graphs, SignatureBuilder::new())
     }
 
-    /// The same, for a graph with few of the vertices that its ids span: its memory is that of its
+    /// The same, for a graph with few of the vertices that its ids span, at most so many: its memory is that of its
     /// vertices. The bytes written are the same.
     pub(crate) fn create_sparse(
         files: &dyn PartFiles,
         direction: Direction,
         graphs: Arc<[VertexId]>,
+        vertices_max: u64,
     ) -> Result<GraphWriter, PartError> {
-        GraphWriter::with_signatures(files, direction, graphs, SignatureBuilder::sparse())
+        let signatures = SignatureBuilder::sparse(vertices_max);
+        GraphWriter::with_signatures(files, direction, graphs, signatures)
     }
 
     fn with_signatures(

@@ -22,7 +22,7 @@
 //! to be read again.
 
 use super::sets::{SetRecord, SetsWriter};
-use super::states::States;
+use super::states::{Order, States};
 use crate::parts::{PartError, PartWriter};
 use hashbrown::HashMap;
 use rdf::{PredicateId, VertexId};
@@ -55,6 +55,7 @@ struct Node {
 /// The finished signatures of one direction.
 pub(crate) struct Signatures {
     states: States,
+    order: Order,
     /// Node -> number of its set; the last one is the unknown set's.
     numbers: Vec<u32>,
     /// Number of sets.
@@ -65,14 +66,16 @@ impl Signatures {
     /// Every vertex with the number of its set, ascending.
     pub(crate) fn ascending(&self) -> impl Iterator<Item = (VertexId, u32)> + '_ {
         let unknown = self.numbers.len() - 1;
-        self.states.ascending().map(move |(vertex, state)| {
-            let state = if state == UNKNOWN {
-                unknown
-            } else {
-                state as usize
-            };
-            (vertex, self.numbers[state])
-        })
+        self.states
+            .ascending(&self.order)
+            .map(move |(vertex, state)| {
+                let state = if state == UNKNOWN {
+                    unknown
+                } else {
+                    state as usize
+                };
+                (vertex, self.numbers[state])
+            })
     }
 }
 
@@ -100,9 +103,9 @@ impl SignatureBuilder {
         SignatureBuilder::with_states(States::default())
     }
 
-    /// The same for a graph with few of the vertices that its ids span.
-    pub(crate) fn sparse() -> SignatureBuilder {
-        SignatureBuilder::with_states(States::sparse())
+    /// The same for a graph with few of the vertices that its ids span: at most so many.
+    pub(crate) fn sparse(vertices_max: u64) -> SignatureBuilder {
+        SignatureBuilder::with_states(States::sparse(vertices_max))
     }
 
     fn with_states(states: States) -> SignatureBuilder {
@@ -276,7 +279,8 @@ impl SignatureBuilder {
         let mut numbers = vec![u32::MAX; self.nodes.len() + 1];
         let mut order = Vec::new();
         let mut vertices = Vec::new();
-        for (_, state) in self.states.ascending() {
+        let ascending = self.states.order();
+        for (_, state) in self.states.ascending(&ascending) {
             let state = if state == UNKNOWN {
                 unknown
             } else {
@@ -303,6 +307,7 @@ impl SignatureBuilder {
         writer.finish(out)?;
         Ok(Signatures {
             states: self.states,
+            order: ascending,
             numbers,
             sets: order.len() as u32,
         })

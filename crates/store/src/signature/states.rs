@@ -2,7 +2,8 @@
 //!
 //! Dictionary kinds have dense ordinals, so their numbers lie in pages of 4,096, four bytes a
 //! vertex; keys arrive ascending within a segment, so the page is nearly always the last one used.
-//! Inline values are scattered and live in a hash table. 0 means "nothing yet".
+//! Inline values are scattered and found by a hash table. 0 means "nothing yet". Whoever asks for one vertex twice
+//! looks it up once.
 //!
 //! A small graph over the ids of a large one touches vertices far apart, and a page for each would
 //! be a thousand times what it needs. There pages are one cache line ([`States::sparse`]), in slabs of sixteen. So both
@@ -18,6 +19,8 @@ const DENSE_BITS: u32 = 12;
 const SPARSE_BITS: u32 = 4;
 /// Vertices of a slab where they are sparse: 1 KiB.
 const SPARSE_SLAB_BITS: u32 = 8;
+/// Pages for which there is room from the start (count), where they are sparse: those of a commit.
+const RESERVED_MAX: u64 = 1 << 10;
 const _: () = assert!(SPARSE_BITS <= SPARSE_SLAB_BITS, "a page lies in one slab");
 
 /// Numbers by vertex.
@@ -29,7 +32,17 @@ pub(crate) struct States {
     pages: u32,
     slabs: Vec<Box<[u32]>>,
     last: Option<(u64, u32)>,
+    /// Id -> place in `values`.
     scattered: HashMap<u64, u32>,
+    values: Vec<u32>,
+    /// The one of `scattered` that was asked for last.
+    last_scattered: Option<(u64, u32)>,
+}
+
+/// Pages and scattered vertices, ascending: what [`States::ascending`] goes along.
+pub(crate) struct Order {
+    pages: Vec<(u64, u32)>,
+    scattered: Vec<(u64, u32)>,
 }
 
 impl Default for States {
@@ -39,9 +52,13 @@ impl Default for States {
 }
 
 impl States {
-    /// For a graph with few of the vertices that its ids span.
-    pub(crate) fn sparse() -> States {
-        States::with_pages(SPARSE_BITS, SPARSE_SLAB_BITS)
+    /// For a graph with few of the vertices that its ids span: at most so many.
+    pub(crate) fn sparse(vertices_max: u64) -> States {
+        let mut states = States::with_pages(SPARSE_BITS, SPARSE_SLAB_BITS);
+        states
+            .directory
+            .reserve(vertices_max.min(RESERVED_MAX) as usize);
+        states
     }
 
     fn with_pages(page_bits: u32, slab_bits: u32) -> States {
@@ -53,6 +70,8 @@ impl States {
             slabs: Vec::new(),
             last: None,
             scattered: HashMap::new(),
+            values: Vec::new(),
+            last_scattered: None,
         }
     }
 
@@ -70,7 +89,11 @@ impl States {
     #[inline]
     pub(crate) fn get_mut(&mut self, vertex: VertexId) -> &mut u32 {
         if vertex.tag().is_some_and(rdf::Tag::is_inline) {
-            return self.scattered.entry(vertex.bits()).or_insert(0);
+            let place = match self.last_scattered {
+                Some((last, place)) if last == vertex.bits() => place,
+                _ => self.find_scattered(vertex.bits()),
+            };
+            return &mut self.values[place as usize];
         }
         let page = vertex.bits() >> self.page_bits;
         let index = match self.last {
@@ -101,38 +124,59 @@ impl States {
         index
     }
 
+    fn find_scattered(&mut self, id: u64) -> u32 {
+        let next = self.values.len();
+        let place = *self.scattered.entry(id).or_insert(next as u32);
+        if place as usize == next {
+            assert!(place < u32::MAX, "fewer than 2^32 scattered vertices");
+            self.values.push(0);
+        }
+        self.last_scattered = Some((id, place));
+        place
+    }
+
     /// Replaces every number that is not 0.
     pub(crate) fn replace_all(&mut self, number: u32) {
         let pages = self.slabs.iter_mut().flat_map(|slab| slab.iter_mut());
         pages
-            .chain(self.scattered.values_mut())
+            .chain(self.values.iter_mut())
             .filter(|state| **state != 0)
             .for_each(|state| *state = number);
     }
 
-    /// Every vertex with a number, ascending: inline tags are above the others.
-    pub(crate) fn ascending(&self) -> impl Iterator<Item = (VertexId, u32)> + '_ {
-        let mut order: Vec<(u64, u32)> = self
-            .directory
-            .iter()
-            .map(|(&page, &index)| (page, index))
-            .collect();
-        order.sort_unstable();
-        let mut scattered: Vec<(u64, u32)> = self
-            .scattered
-            .iter()
-            .map(|(&id, &state)| (id, state))
-            .collect();
-        scattered.sort_unstable();
-        let paged = order.into_iter().flat_map(move |(page, index)| {
+    /// The order of the vertices that have been asked for so far.
+    pub(crate) fn order(&self) -> Order {
+        let sorted = |places: &HashMap<u64, u32>| {
+            let mut order: Vec<(u64, u32)> = places.iter().map(|(&id, &at)| (id, at)).collect();
+            order.sort_unstable_by_key(|place| place.0);
+            order
+        };
+        Order {
+            pages: sorted(&self.directory),
+            scattered: sorted(&self.scattered),
+        }
+    }
+
+    /// Every vertex with a number, ascending: inline tags are above the others. `order`: made since a vertex was asked for
+    /// the first time.
+    pub(crate) fn ascending<'s>(
+        &'s self,
+        order: &'s Order,
+    ) -> impl Iterator<Item = (VertexId, u32)> + 's {
+        assert!(
+            order.pages.len() == self.pages as usize && order.scattered.len() == self.values.len(),
+            "the order is of all vertices"
+        );
+        let paged = order.pages.iter().flat_map(move |&(page, index)| {
             let (bits, slab_bits) = (self.page_bits, self.slab_bits);
             let place = (index as usize) << bits;
             let states = &self.slabs[place >> slab_bits][place & ((1 << slab_bits) - 1)..];
             let states = &states[..1 << bits];
             (page << bits..).zip(states.iter().copied())
         });
+        let scattered = order.scattered.iter();
         paged
-            .chain(scattered)
+            .chain(scattered.map(|&(id, place)| (id, self.values[place as usize])))
             .filter(|&(_, state)| state != 0)
             .map(|(id, state)| (VertexId::from_bits(id), state))
     }
@@ -152,12 +196,12 @@ mod tests {
             VertexId::new(Tag::Literal, 3),
             VertexId::new(Tag::Integer, 3),
         ];
-        for mut states in [States::default(), States::sparse()] {
+        for mut states in [States::default(), States::sparse(3)] {
             for (&id, number) in ids.iter().zip(1..) {
                 *states.get_mut(id) = number;
             }
             assert_eq!(*states.get_mut(VertexId::new(Tag::Blank, 3)), 0);
-            let found: Vec<_> = states.ascending().collect();
+            let found: Vec<_> = states.ascending(&states.order()).collect();
             assert_eq!(
                 found,
                 [
@@ -169,15 +213,15 @@ mod tests {
                 ]
             );
             states.replace_all(7);
-            assert!(
-                states.ascending().count() == 5 && states.ascending().all(|(_, state)| state == 7)
-            );
+            let order = states.order();
+            let replaced: Vec<u32> = states.ascending(&order).map(|(_, state)| state).collect();
+            assert_eq!(replaced, [7; 5]);
         }
     }
 
     #[test]
     fn sparse_vertices_fill_several_slabs() {
-        let mut states = States::sparse();
+        let mut states = States::sparse(10);
         let ids: Vec<VertexId> = (0..100)
             .map(|n| VertexId::new(Tag::Iri, n * 1000 + 7))
             .collect();
@@ -185,7 +229,7 @@ mod tests {
             *states.get_mut(id) = number;
         }
         assert_eq!(states.slabs.len(), 100_usize.div_ceil(16));
-        let found: Vec<_> = states.ascending().collect();
+        let found: Vec<_> = states.ascending(&states.order()).collect();
         let written: Vec<_> = ids.into_iter().zip(1..).collect();
         assert_eq!(found, written);
     }
