@@ -19,7 +19,7 @@ use rdf::VertexId;
 use rdf::dictionary::{LiveDictionary, TermCounts};
 use std::sync::Arc;
 use std::time::Duration;
-use store::delta::IdQuad;
+use store::delta::{Change, IdQuad};
 use store::view::GraphScope;
 
 /// The longest that a commit may have the turn: far more than one grain of any stream takes.
@@ -31,7 +31,7 @@ const TURN: Duration = Duration::from_hours(1);
 pub(crate) fn absorb(
     database: &Database,
     messages: &[u8],
-    quads: &[IdQuad],
+    quads: Vec<IdQuad>,
     vector: &SnapshotVector,
     is_awaited: bool,
 ) -> Result<Committed, QueryError> {
@@ -52,6 +52,10 @@ pub(crate) fn absorb(
         ..Request::default()
     };
     let context = Context::enter_change(database.shared(), &request);
+    let change = Change {
+        inserts: quads,
+        ..Change::default()
+    };
     let reads = ReadSet::default;
     // Under the turn whatever it takes: nobody else makes this commit, and a close waits for it.
     let job = Job {
@@ -67,7 +71,7 @@ pub(crate) fn absorb(
         if !messages.is_empty() {
             draft.say(messages.to_vec())?;
         }
-        draft.name(quads.to_vec(), true)
+        draft.apply(&change)
     })?;
     if messages.is_empty() && committed.inserted == 0 {
         writer.reach(vector);

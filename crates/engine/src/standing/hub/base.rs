@@ -96,7 +96,7 @@ impl Hub {
             return Ok(());
         }
         let messages = self.unsaid.clone();
-        self.record(&messages, &[], is_awaited)
+        self.record(&messages, Vec::new(), is_awaited)
     }
 
     /// How far a version holds each stream, with the seals that are being committed.
@@ -131,7 +131,7 @@ impl Hub {
     pub(super) fn record(
         &mut self,
         messages: &[u8],
-        quads: &[IdQuad],
+        quads: Vec<IdQuad>,
         is_awaited: bool,
     ) -> Result<(), QueryError> {
         let is_awaited = is_awaited || self.unawaited >= UNAWAITED_MAX;

@@ -72,7 +72,7 @@ impl Hub {
         quads.extend(&self.late_quads);
         is_awaited |= self.is_needed || !quads.is_empty();
         if !messages.bytes.is_empty() || !quads.is_empty() {
-            self.record(&messages.bytes, &quads, is_awaited)?;
+            self.record(&messages.bytes, quads, is_awaited)?;
         } else {
             self.reach();
         }

@@ -225,7 +225,7 @@ impl Hub {
         if !self.late_quads.is_empty() {
             self.said(&Message::LateStored);
             let (messages, quads) = (self.unsaid.clone(), self.late_quads.clone());
-            self.record(&messages, &quads, true)?;
+            self.record(&messages, quads, true)?;
             self.late_quads.clear();
         }
         Ok(())
