@@ -169,7 +169,7 @@ impl Run {
 #[test]
 fn what_comes_late_is_seen_by_those_who_ask_as_if_it_were_in_time() {
     let mut revised = 0;
-    for seed in seeds::chosen(600, 50_000) {
+    for seed in seeds::chosen(600, 100_000) {
         let mut random = Random::new(seed);
         let mut run = started(&mut random);
         for _ in 0..random.between(1, 25) {

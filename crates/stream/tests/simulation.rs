@@ -461,7 +461,7 @@ fn run_stopped(seed: u64, stops: Option<Random>) -> Run {
 
 #[test]
 fn evaluations_are_those_of_the_letter_and_come_at_once() {
-    let seeds = seeds::chosen(2_000, 50_000);
+    let seeds = seeds::chosen(2_000, 100_000);
     let is_sample = seeds.end - seeds.start > 1;
     let mut counts = (0, 0);
     for seed in seeds {
@@ -480,7 +480,7 @@ fn evaluations_are_those_of_the_letter_and_come_at_once() {
 /// Streams that are made of their images go on as if nothing had happened.
 #[test]
 fn a_restart_changes_nothing() {
-    for seed in seeds::chosen(500, 20_000) {
+    for seed in seeds::chosen(500, 100_000) {
         run_stopped(seed, Some(Random::new(seed + 1))).check(seed);
     }
 }

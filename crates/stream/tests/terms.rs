@@ -107,7 +107,7 @@ fn registered(random: &mut Random) -> Streams {
 #[test]
 fn stored_terms_have_their_stored_ids_in_every_window() {
     let mut compared = 0;
-    for seed in seeds::chosen(150, 5_000) {
+    for seed in seeds::chosen(150, 100_000) {
         let mut random = Random::new(seed);
         let (mut streams, mut all_stored) = (registered(&mut random), registered(&mut random));
         let stream = streams.find("s").unwrap();
