@@ -7,7 +7,7 @@
 //! with what it must say; a report that a consumer saw before a kill is there after it, with its number.
 
 use crate::common;
-use crate::kill_writers::serve;
+use crate::kill_writers::{serve, wait_until};
 
 use common::{run, text};
 use rand_xoshiro::SplitMix64;
@@ -175,6 +175,7 @@ fn killed_while_streams_flow() {
         if kill == 0 {
             begin(&address);
         }
+        let before = [0, 1].map(|stream: usize| acknowledged[stream].load(Ordering::SeqCst));
         std::thread::scope(|scope| {
             for (stream, last) in acknowledged.iter().enumerate() {
                 let address = &address;
@@ -189,6 +190,11 @@ fn killed_while_streams_flow() {
                 })
                 .collect();
             let moment = Duration::from_millis(30 + random.next_u64() % 400);
+            // Every second kill comes while both sources have been answered, however long the store is being opened.
+            if kill % 2 == 0 {
+                let counts = || acknowledged.iter().map(|last| last.load(Ordering::SeqCst));
+                wait_until(|| counts().zip(before).all(|(now, before)| now > before));
+            }
             std::thread::sleep(moment);
             child.kill().expect("a child can be killed");
             child.wait().expect("the child is ours");

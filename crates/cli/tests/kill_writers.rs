@@ -52,6 +52,14 @@ pub fn serve(store: &Path) -> (Child, String) {
     }
 }
 
+/// Waits until this holds, for a minute at most: a busy machine may take longer to open a store than a kill waits for.
+pub fn wait_until(holds: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !holds() && begun.elapsed() < Duration::from_mins(1) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// Posts an update; whether it was acknowledged. A fresh connection each time: the server dies.
 fn post(address: &str, update: &str) -> Option<bool> {
     let mut stream = TcpStream::connect(address).ok()?;
@@ -144,6 +152,16 @@ fn killed_while_four_write() {
                         }
                     }
                 });
+            }
+            // Every second kill comes after an answer, whenever that is; the others may meet a store that is being opened.
+            if kill % 2 == 0 {
+                let sum = || {
+                    acknowledged
+                        .iter()
+                        .map(|n| n.load(Ordering::SeqCst))
+                        .sum::<u64>()
+                };
+                wait_until(|| sum() > before);
             }
             std::thread::sleep(moment);
             child.kill().expect("a child can be killed");
@@ -246,9 +264,9 @@ fn killed_while_eight_move_money() {
                 .collect();
             std::thread::sleep(Duration::from_millis(500 + kill * 37 % 200));
             // On a busy machine a slow one may take longer than that.
-            let begun = Instant::now();
-            while slow.load(Ordering::SeqCst) == 0 && begun.elapsed() < Duration::from_mins(1) {
-                std::thread::sleep(Duration::from_millis(10));
+            wait_until(|| slow.load(Ordering::SeqCst) > 0);
+            if kill % 2 == 0 {
+                wait_until(|| acknowledged.load(Ordering::SeqCst) > before);
             }
             child.kill().expect("a child can be killed");
             child.wait().expect("the child is ours");
