@@ -12,6 +12,7 @@ mod commits;
 mod evaluations;
 mod feed;
 mod late;
+mod leap;
 mod queries;
 mod registry;
 mod restored;

@@ -18,6 +18,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use stream::{Evaluation, SourceId, StreamId, Time};
 
+/// Where so much is to be said already, reports are said at once (bytes): who catches up may have millions.
+const UNSAID_BYTES_MAX: usize = 1 << 20;
+
 impl Hub {
     /// Evaluates a query and shows its report; of a template those of its instances. What fails is in the report: other queries go on.
     pub(super) fn evaluate(
@@ -137,6 +140,10 @@ impl Hub {
             close_ms: close.0,
             lines,
         });
+        if self.unsaid.len() > UNSAID_BYTES_MAX {
+            // What fails is said with the next record.
+            drop(self.tell(self.is_needed));
+        }
         let reported = reports.into_iter().zip(shown);
         let reported = reported.map(|(report, line)| Reported {
             report,

@@ -38,6 +38,10 @@ impl Hub {
             return Err(QueryError::new(Kind::Syntax, message)
                 .with_hint("times are milliseconds since 1970"));
         }
+        if !self.settings.get(&id).is_some_and(|it| it.arrival_time) {
+            let latest_ms = items.iter().map(|item| item.time_ms).max();
+            self.refuse_leap(id, latest_ms.unwrap_or(0))?;
+        }
         let key = (id, source.to_owned());
         let next = self.positions.get(&key).copied().unwrap_or(0);
         let known = positions.map_or(0, |positions| positions.known(next, items.len()));
@@ -110,6 +114,7 @@ impl Hub {
         time_ms: u64,
     ) -> Result<(), QueryError> {
         let id = self.stream(stream)?;
+        self.refuse_leap(id, time_ms)?;
         if self.base.keeps_log() {
             let message = Message::Promise {
                 stream: stream.to_owned(),
