@@ -2,6 +2,10 @@
 
 use super::served::*;
 use serde_json::{Value, json};
+use server::Access;
+use somersault::Options;
+use somersault::config::Right;
+use somersault::load::{self, Unwatched};
 
 const TRIG: &str = "Content-Type: application/trig";
 const JSONLD: &str = "Content-Type: application/ld+json";
@@ -290,6 +294,69 @@ fn a_source_that_floods_disturbs_no_other_stream() {
     // What it can hold it takes afterwards.
     let lines: String = flood.split_inclusive('\n').take(5).collect();
     assert_eq!(served.send(&line, &[TS], &lines).json()["taken"], 5);
+}
+
+/// All streams together have a share of the memory pool. Where it is full the source that floods it waits, whatever the budget
+/// of its stream; a small stream still has room, and what no window reaches any more makes room.
+#[test]
+fn where_the_memory_pool_is_full_the_source_that_floods_it_waits() {
+    let options = Options {
+        memory_pool_bytes: 8 << 20,
+        memory_is_writable: true,
+        ..Options::default()
+    };
+    let request = load::Request::default();
+    let loaded = load::load_in_memory(Vec::new(), &request, &options, &Unwatched);
+    let access = Access {
+        anonymous: Some(Right::Write),
+        tokens: Vec::new(),
+    };
+    let served = Served::of(loaded.unwrap().0, access);
+    let flooded = "http://e/flooded";
+    served.stream(flooded, json!({ "budget": "1GiB", "absorb": "none" }));
+    served.stream(LIKES, json!({ "absorb": "none" }));
+    served.register(
+        "long",
+        "SELECT * FROM NAMED WINDOW <urn:w> ON <http://e/flooded> [RANGE PT1H STEP PT1H]
+         WHERE { WINDOW <urn:w> { <urn:nobody> ?p ?o } }",
+    );
+    served.register("q", QUESTION);
+    let flood = |second: u64| {
+        let place = |item: u64| format!("http://e/{second}-{item}");
+        let like = |item: u64| {
+            let (ms, place) = (second * 1000 + item, place(item));
+            format!("{ms}\t<http://e/p{item}> <http://e/at> <{place}> .\n")
+        };
+        let lines: String = (0..1000).map(like).collect();
+        served.send(&format!("POST {}", items(flooded)), &[TS], &lines)
+    };
+    let mut second = 0;
+    let full = loop {
+        let answer = flood(second);
+        if answer.status != 200 {
+            break answer;
+        }
+        second += 1;
+        assert!(second < 1000, "the pool is never full");
+    };
+    let problem = full.problem(429);
+    assert_eq!(full.field("retry-after"), "1");
+    let limit = problem["limit"].as_u64().unwrap();
+    assert!(limit < 8 << 20 && problem["unit"] == "bytes", "{problem}");
+    let why = problem["detail"].as_str().unwrap();
+    assert!(why.contains("all streams together"), "{problem}");
+    // Nothing of it was taken.
+    let description = served.get(&at(flooded));
+    let held = description["held_items"].as_u64().unwrap();
+    assert!(held <= second * 1000, "{description}");
+    assert!(description["held_bytes"].as_u64().unwrap() < 8 << 20);
+    // Others go on.
+    served.like_in(0..3);
+    assert_eq!(found(&served).len(), 3);
+    flood(second).problem(429);
+    let dropped = served.send("DELETE /api/v1/continuous/long", &[], "");
+    assert_eq!(dropped.status, 204);
+    assert_eq!(flood(second).json()["taken"], 1000);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use super::{Hub, refused};
 use crate::budget::{Exhausted, StreamShare};
 use crate::database::Database;
 use crate::error::{Kind, QueryError, Unit};
-use oxrdf::{Quad, TermRef};
+use oxrdf::{GraphNameRef, NamedOrBlankNodeRef, Quad, TermRef};
 use store::delta::IdQuad;
 use stream::{StreamId, Time};
 
@@ -88,14 +88,26 @@ fn bytes_of(item: &TimedQuads) -> u64 {
 }
 
 fn terms_bytes(quad: &Quad) -> usize {
+    let subject = match quad.subject.as_ref() {
+        NamedOrBlankNodeRef::NamedNode(iri) => iri.as_str().len(),
+        NamedOrBlankNodeRef::BlankNode(node) => node.as_str().len(),
+    };
     let object = match quad.object.as_ref() {
         TermRef::NamedNode(iri) => iri.as_str().len(),
         TermRef::BlankNode(node) => node.as_str().len(),
-        TermRef::Literal(literal) => literal.value().len(),
+        TermRef::Literal(literal) => {
+            let language = literal.language().map_or(0, str::len);
+            literal.value().len() + literal.datatype().as_str().len() + language
+        }
         // As text: a quoted triple is short, and rare.
         TermRef::Triple(triple) => triple.to_string().len(),
     };
-    object + quad.predicate.as_str().len() + 3 * TERM_BYTES
+    let graph = match quad.graph_name.as_ref() {
+        GraphNameRef::NamedNode(iri) => iri.as_str().len(),
+        GraphNameRef::BlankNode(node) => node.as_str().len(),
+        GraphNameRef::DefaultGraph => 0,
+    };
+    subject + quad.predicate.as_str().len() + object + graph + 4 * TERM_BYTES
 }
 
 fn no_room(stream: &str, bytes: u64, exhausted: Exhausted) -> QueryError {

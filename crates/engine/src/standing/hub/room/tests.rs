@@ -155,3 +155,21 @@ fn a_retained_triple_is_small() {
     );
     assert_eq!(info.open_bytes + bytes + info.term_bytes, info.held_bytes);
 }
+
+/// Whatever is long in an item is asked for before it is taken: its subject, predicate, object, or graph.
+#[test]
+fn an_item_is_asked_for_with_all_its_terms() {
+    let long = "x".repeat(9 << 20);
+    for line in [
+        format!("0\t<urn:{long}> <urn:p> <urn:o> <urn:g> ."),
+        format!("0\t<urn:s> <urn:{long}> <urn:o> <urn:g> ."),
+        format!("0\t<urn:s> <urn:p> <urn:{long}> <urn:g> ."),
+        format!("0\t<urn:s> <urn:p> \"1\"^^<urn:{long}> <urn:g> ."),
+        format!("0\t<urn:s> <urn:p> <urn:o> <urn:{long}> ."),
+    ] {
+        let (_, mut hub) = bench(8 << 20);
+        let item = recorded("test", line.as_bytes()).next().unwrap().unwrap();
+        let refused = hub.push(FLOOD, "", None, &[item], None).unwrap_err();
+        assert_eq!(refused.kind, Kind::Memory, "{}", &line[..40]);
+    }
+}
