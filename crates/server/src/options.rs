@@ -40,7 +40,7 @@ pub struct ServerOptions {
     pub changes_max: usize,
     /// Changes at once whose documents are still arriving; each holds a thread meanwhile.
     pub uploads_max: usize,
-    /// WebSockets at once (count); they are connections, and stay for long, so others are to be left.
+    /// WebSockets and event streams at once (count); they are connections, and stay for long, so others are to be left.
     pub web_sockets_max: usize,
     /// After so long a silence the far end of a WebSocket is asked whether it is there, and after as much again it is let
     /// go.

@@ -25,9 +25,9 @@ use crate::run::spool::{Folders, Spool};
 use crate::run::subscribing::SubscriptionDoor;
 use somersault::{ChangeHealth, FollowHealth, Health};
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// A server's shared state.
 pub(crate) struct ServerState {
@@ -44,9 +44,11 @@ pub(crate) struct ServerState {
     pub changes: Gate,
     /// Which changes whose documents still arrive may.
     pub uploads: Gate,
-    /// Room for WebSockets, and how many there are room for (count).
+    /// Room for WebSockets and event streams, and for how many there is room (count).
     pub web_sockets: Arc<Semaphore>,
     web_sockets_max: usize,
+    /// Event streams that are open (count).
+    event_streams: AtomicUsize,
     /// Answers that are finished before they are sent.
     pub spool: Arc<Spool>,
     /// What has been counted.
@@ -66,6 +68,21 @@ pub(crate) struct ServerState {
 /// The name of a request, which every response carries unless its query has a name of its own.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestId(pub String);
+
+/// What is said where there is no place for one more connection that stays.
+pub(crate) const NO_PLACE: &str = "too many WebSockets and event streams are open";
+
+/// The place of an event stream, given back when it is dropped.
+pub(crate) struct EventPlace {
+    server: Arc<ServerState>,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Drop for EventPlace {
+    fn drop(&mut self) {
+        self.server.event_streams.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 impl ServerState {
     /// The state of a server that has served nothing yet and has no database.
@@ -101,6 +118,7 @@ impl ServerState {
             uploads,
             web_sockets: Arc::new(Semaphore::new(web_sockets_max)),
             web_sockets_max,
+            event_streams: AtomicUsize::new(0),
             spool,
             metrics: Arc::new(Metrics::new()),
             live: LiveDoor::new(),
@@ -151,7 +169,25 @@ impl ServerState {
 
     /// WebSockets that are open (count).
     pub fn web_sockets_open(&self) -> usize {
-        self.web_sockets_max - self.web_sockets.available_permits()
+        let taken = self.web_sockets_max - self.web_sockets.available_permits();
+        taken.saturating_sub(self.event_streams_open())
+    }
+
+    /// Event streams that are open (count).
+    pub fn event_streams_open(&self) -> usize {
+        self.event_streams.load(Ordering::Relaxed)
+    }
+
+    /// A place for an event stream, which stays as long as a WebSocket does, and shares their number: without it consumers could
+    /// take all connections, and sources would get none. 503 where there is none.
+    pub fn event_place(self: &Arc<ServerState>) -> Result<EventPlace, Problem> {
+        let place = Arc::clone(&self.web_sockets).try_acquire_owned();
+        let place = place.map_err(|_| Problem::overloaded(NO_PLACE))?;
+        self.event_streams.fetch_add(1, Ordering::Relaxed);
+        Ok(EventPlace {
+            server: Arc::clone(self),
+            _place: place,
+        })
     }
 
     /// From now on the server is not ready for more.

@@ -42,6 +42,8 @@ fn to_text(server: &ServerState) -> String {
     page.single("report_consumers", "gauge", help, listening);
     let help = "WebSockets that are open.";
     page.single("web_sockets", "gauge", help, server.web_sockets_open());
+    let help = "Event streams that are open.";
+    page.single("event_streams", "gauge", help, server.event_streams_open());
     if let Some(live) = server.live.begun() {
         write_streams(&mut page, &live.figures());
     }

@@ -210,11 +210,12 @@ async fn read(call: Call, name: &str) -> Result<Response<Body>, Problem> {
         let wanted = WantedFormat::named(&call.parameters)?;
         let is_head = call.method == Method::HEAD;
         drop(call);
+        let place = reading.server.event_place()?;
         let (listening, seen, documents) = reading.followed(wanted).await?;
         let body = if is_head {
             Body::empty()
         } else {
-            events::events(listening, seen, documents)
+            events::events(listening, seen, documents, place)
         };
         return Ok(text(EVENTS, body));
     }

@@ -168,15 +168,17 @@ async fn subscribed(
     let wanted = Wanted::take(&mut request)?;
     let asked = asked(server, request, granted).await?;
     let timeout = asked.timeout;
+    let place = wanted.are_events.then(|| server.event_place());
+    let place = place.transpose()?;
     let (mut consumer, mark) = begun(server, &asked, wanted.after.as_deref()).await?;
     let is_graph = consumer.kind() == ReportKind::Graph;
     let format = wanted.format.of_kind(is_graph)?;
-    if wanted.are_events {
+    if let Some(place) = place {
         let body = if wanted.is_head {
             Body::empty()
         } else {
             let formats = format.map(|format| (Arc::clone(server), format));
-            events::events(consumer, mark, formats)
+            events::events(consumer, mark, formats, place)
         };
         return Ok(text(EVENTS, body));
     }

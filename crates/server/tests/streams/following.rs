@@ -195,6 +195,40 @@ fn two_hundred_sockets_are_served_and_those_beyond_are_told_to_come_back() {
     assert_eq!(numbers(&mut served.socket(REPORTS, &[]), 3), [1, 2, 3]);
 }
 
+/// Consumers by events stay as long as those by sockets: together they leave room for sources, which have connections of their own.
+#[test]
+fn event_streams_beyond_the_number_of_sockets_are_told_to_come_back() {
+    const PLACES: usize = 20;
+    let served = Served::asked_with(ServerOptions {
+        web_sockets_max: PLACES,
+        connections_max: 32,
+        ..ServerOptions::default()
+    });
+    let events = format!("GET {REPORTS}");
+    let live = format!("GET {}", subscribe(ALL, ""));
+    let mut sockets: Vec<Socket> = (0..4).map(|_| served.socket(REPORTS, &[])).collect();
+    let mut followers: Vec<_> = (0..8).map(|_| served.events_of(&events, &[])).collect();
+    followers.extend((0..8).map(|_| served.events_of(&live, &[])));
+    served.until_metric("web_sockets", 4);
+    served.until_metric("event_streams", 16);
+    for line in [&events, &live] {
+        let beyond = served.send(line, &[EVENTS], "");
+        beyond.problem(503);
+        assert!(beyond.has("retry-after"));
+    }
+    assert_eq!(served.handshake(REPORTS, &[]).err().unwrap().status, 503);
+    // A source of the same address still has a connection.
+    served.like_in(0..3);
+    assert_eq!(numbers(&mut sockets[0], 3), [1, 2, 3]);
+    followers.truncate(8);
+    served.like_in(3..4);
+    served.until_metric("event_streams", 8);
+    followers.push(served.events_of(&live, &[]));
+    served.until_metric("event_streams", 9);
+    drop((sockets, followers));
+    served.until_metric("event_streams", 0);
+}
+
 #[test]
 fn sockets_are_let_go_when_the_server_ends() {
     let served = Served::asked();

@@ -15,6 +15,7 @@
 use super::{Follower, Gone, PIECE_BYTES, follow};
 use crate::endpoint::documents::{Documents, Heads};
 use crate::run::live::Listening;
+use crate::state::EventPlace;
 use axum::body::Body;
 use hyper::body::{Bytes, Frame};
 use serde_json::json;
@@ -25,8 +26,13 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-/// Reports as events, from now on.
-pub(super) fn events(listening: Listening, seen: u64, documents: Option<Documents>) -> Body {
+/// Reports as events, from now on. `place` is given back when nobody receives them any more.
+pub(super) fn events(
+    listening: Listening,
+    seen: u64,
+    documents: Option<Documents>,
+    place: EventPlace,
+) -> Body {
     let (sender, receiver) = channel(1);
     let mut events = Events {
         sender,
@@ -40,6 +46,7 @@ pub(super) fn events(listening: Listening, seen: u64, documents: Option<Document
         if begun.is_ok() && events.flush().await.is_ok() {
             let _ = follow(listening, seen, &mut events).await;
         }
+        drop(place);
     });
     Body::new(Pieces(receiver))
 }

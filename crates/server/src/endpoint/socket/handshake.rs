@@ -16,7 +16,7 @@ use super::metered::Metered;
 use super::{SocketLimits, WebSocket};
 use crate::response::problem::Problem;
 use crate::run::account::BodyAccount;
-use crate::state::ServerState;
+use crate::state::{NO_PLACE, ServerState};
 use axum::body::Body;
 use hyper::body::Body as _;
 use hyper::header::{CONNECTION, HeaderName, HeaderValue, UPGRADE};
@@ -86,7 +86,7 @@ impl Handshake {
             return Err(Problem::bad_request("this connection cannot be switched"));
         };
         let place = Arc::clone(&server.web_sockets).try_acquire_owned();
-        let place = place.map_err(|_| Problem::overloaded("too many WebSockets are open"))?;
+        let place = place.map_err(|_| Problem::overloaded(NO_PLACE))?;
         Ok(Handshake {
             upgrade,
             afterwards,

@@ -13,13 +13,14 @@
 use super::{Follower, Formats, Gone, Rendered, ended, follow, members};
 use crate::endpoint::reports::{PIECE_BYTES, Pieces, data};
 use crate::run::subscribing::{Consumer, Mark};
+use crate::state::EventPlace;
 use axum::body::Body;
 use somersault::{Kind, LiveChange, QueryError};
 use std::fmt::Write;
 use tokio::sync::mpsc::{Sender, channel};
 
-/// Changes as events, from now on.
-pub(super) fn events(consumer: Consumer, mark: Mark, formats: Formats) -> Body {
+/// Changes as events, from now on. `place` is given back when nobody receives them any more.
+pub(super) fn events(consumer: Consumer, mark: Mark, formats: Formats, place: EventPlace) -> Body {
     let (sender, receiver) = channel(1);
     let mut events = Events {
         sender,
@@ -31,6 +32,7 @@ pub(super) fn events(consumer: Consumer, mark: Mark, formats: Formats) -> Body {
         if events.beat().await.is_ok() {
             let _ = follow(consumer, &mut events).await;
         }
+        drop(place);
     });
     Body::new(Pieces(receiver))
 }
