@@ -19,6 +19,7 @@ mod numbers;
 mod oracle;
 mod parallel;
 mod plan_cache;
+mod prefixes;
 mod sampling;
 mod service;
 mod shapes;
