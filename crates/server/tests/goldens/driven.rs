@@ -17,8 +17,11 @@ use testkit::standing::{Absorbed, Item, PlainStream, Reported};
 
 const TRIPLES: &str = "Content-Type: application/n-triples";
 const LINES: &str = "Accept: application/x-ndjson";
-/// Pushes of each stream.
+/// Pushes of each stream, at least.
 const PUSHES: u64 = 12;
+/// Time of the items of a push, at most (milliseconds). Reports are read after each: a query keeps 16 MiB of them, and those of
+/// CityBench have megabytes.
+const PUSH_MS: u64 = 1_000;
 
 /// How reports are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -186,7 +189,8 @@ pub fn reports<D>(
 fn feed(served: &Served, run: &GoldenRun, between: &mut dyn FnMut(&Served)) {
     let grains = run.case.streams.iter().map(|stream| stream.grain_ms);
     let grain_ms = grains.max().unwrap_or(1);
-    let part_ms = (run.until_ms / PUSHES / grain_ms + 1) * grain_ms;
+    let part_ms = (run.until_ms / PUSHES).min(PUSH_MS - 1);
+    let part_ms = (part_ms / grain_ms + 1) * grain_ms;
     let mut begin_ms = 0;
     // A window that closes at the end is complete when that moment is over.
     while begin_ms <= run.until_ms + 2 * grain_ms {
@@ -231,6 +235,7 @@ impl Reader {
             let mut is_over = true;
             for line in answer.text().lines() {
                 let numbered: Value = serde_json::from_str(line).unwrap();
+                assert_eq!(numbered["missed"], Value::Null, "reports were let go");
                 let number = numbered["number"].as_u64().unwrap();
                 assert_eq!(number, self.last + 1, "none is missing");
                 self.last = number;
