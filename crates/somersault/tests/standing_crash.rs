@@ -356,6 +356,62 @@ fn disk(seed: u64, faults: SimFaults) -> SimDisk {
     SimDisk::new(seed, Path::new("/disk"), faults)
 }
 
+/// An instance that comes between a report and a stop was not answered at that report: all that it finds next is new to it.
+#[test]
+fn instances_that_came_after_a_close_had_no_answer_at_it() {
+    let text = "#@ report=close,rows r2s=istream\nSELECT ?o FROM STREAM <urn:kept> [RANGE 400ms STEP 200ms] \
+                WHERE { GRAPH <urn:kept> { ?s <urn:p0> ?o } }";
+    let push = |first: u64, time_ms: u64, object: usize| {
+        let quads = [0, 3].map(|subject| {
+            let (subject, object) = (node("s", subject), node("s", object));
+            Quad::new(subject, node("p", 0), object, GraphName::DefaultGraph)
+        });
+        Step::Push {
+            stream: STREAMS[0],
+            source: "a",
+            first,
+            items: vec![TimedQuads {
+                time_ms,
+                quads: quads.to_vec(),
+            }],
+        }
+    };
+    let promise = |time_ms| Step::Promise {
+        stream: STREAMS[0],
+        source: "a",
+        time_ms,
+    };
+    let before = [
+        Step::Stream(HubStream::new(STREAMS[0])),
+        Step::Template("many", text.to_owned(), &[0]),
+        push(0, 250, 1),
+        promise(400),
+        Step::Instance("many", 3),
+    ];
+    let after = [push(1, 450, 2), promise(600)];
+    let outcome = |restarts: bool| {
+        let mut disk = disk(1, SimFaults::default());
+        let (mut database, mut live) = open(&disk).expect("it opens");
+        for step in &before {
+            done(&database, &live, step).expect("it is done");
+        }
+        if restarts {
+            drop((database, live));
+            disk = disk.restart(SimFaults::default());
+            (database, live) = open(&disk).expect("it opens again");
+        }
+        for step in &after {
+            done(&database, &live, step).expect("it is done");
+        }
+        reports(&live).remove("many").expect("it is registered")
+    };
+    let expected = outcome(false);
+    let of_three = expected.iter().filter(|(_, line)| line.contains("of 3"));
+    let rows = of_three.map(|(_, line)| line.matches("urn:s").count());
+    assert_eq!(rows.collect::<Vec<_>>(), [2], "{expected:?}");
+    assert_eq!(outcome(true), expected);
+}
+
 #[test]
 fn power_cuts_lose_nothing_and_change_no_report() {
     let seeds = seeds::chosen(3, 60);

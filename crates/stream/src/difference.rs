@@ -46,6 +46,11 @@ impl<R: Ord + Clone> Differences<R> {
         &self.before
     }
 
+    /// Forgets rows of the last answer: to the next one they are new.
+    pub fn retain(&mut self, is_kept: impl Fn(&R) -> bool) {
+        self.before.retain(|row, _| is_kept(row));
+    }
+
     /// What is reported of an answer: its rows as they are for [`Relation::Rows`], else the difference, in the rows'
     /// order.
     pub fn report(&mut self, rows: Vec<R>) -> Vec<R> {

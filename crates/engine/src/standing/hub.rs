@@ -94,6 +94,8 @@ struct Due {
     graph: Arc<Graph>,
     /// It was reported; it is evaluated for the sake of the next report, which is compared with it.
     is_reported: bool,
+    /// The last instance that the query had then, if it is a template.
+    made: u64,
 }
 
 /// What came late in one stream.

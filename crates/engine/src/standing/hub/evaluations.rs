@@ -59,6 +59,10 @@ impl Hub {
             drop(guarded(|| {
                 evaluated(&database, &due.graph, &terms, windows, query, &due.ready)
             }));
+            // Instances that came later had no answer then.
+            if let Some(many) = &mut query.many {
+                many.differences.retain(|(number, _)| *number <= due.made);
+            }
         }
         Ok(ControlFlow::Continue(()))
     }

@@ -356,19 +356,31 @@ impl Hub {
             self.remembered(ready.close, query)
         };
         let graph = graph.unwrap_or_else(|| Arc::clone(newest));
+        let made = query.many.as_ref().map_or(0, |many| many.instances.made());
         self.due.push_back(Due {
             ready,
             graph,
             is_reported,
+            made,
         });
     }
 
     /// A query was evaluated at this close before the stop.
     pub(in crate::standing) fn note_evaluated(&mut self, name: &str, close_ms: u64) {
-        let id = self.queries.find(name);
-        if let Some(query) = id.and_then(|id| self.queries.get_mut(id)) {
-            query.evaluations += 1;
-            query.close = Some(Time(close_ms));
+        let close = Time(close_ms);
+        let Some(id) = self.queries.find(name) else {
+            return;
+        };
+        let Some(query) = self.queries.get_mut(id) else {
+            return;
+        };
+        query.evaluations += 1;
+        query.close = Some(close);
+        if let Some(many) = &query.many {
+            let is_of = |due: &&mut Due| due.ready.query == id && due.ready.close == close;
+            if let Some(due) = self.due.iter_mut().rev().find(is_of) {
+                due.made = many.instances.made();
+            }
         }
     }
 }
