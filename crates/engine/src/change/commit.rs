@@ -148,9 +148,10 @@ impl Writer {
         if prepared.is_idle() {
             // What the request has seen may not be durable yet, and its answer says that it is.
             let snapshot = base.snapshot.number();
-            self.settle(snapshot, &fate)?;
+            let synced = self.settle(snapshot, &fate)?;
             return Ok(Some(Committed {
                 snapshot,
+                synced,
                 ..Committed::default()
             }));
         }

@@ -22,6 +22,8 @@ pub struct Committed {
     pub parse: Duration,
     /// Time from there to the durable commit.
     pub exec: Duration,
+    /// Of that, what the commit waited for the disk.
+    pub synced: Duration,
 }
 
 /// How requests were evaluated.

@@ -179,7 +179,7 @@ impl Writer {
             committed.snapshot = staged.graph.snapshot.number();
             let fate = Arc::clone(&staged.fate);
             drop(staged);
-            self.settle(committed.snapshot, &fate)?;
+            committed.synced = self.settle(committed.snapshot, &fate)?;
             return Ok(committed);
         };
         let number = graph.snapshot.number();
@@ -230,18 +230,21 @@ impl Writer {
         drop((drafted.record, drafted.held));
         committed.snapshot = number;
         if is_awaited {
-            self.settle(number, &fate)?;
+            committed.synced = self.settle(number, &fate)?;
         }
         self.wakeup.wake();
         Ok(committed)
     }
 
     /// Waits until commit `number` is durable, and publishes all that are. `fate`: that of the commits
-    /// which were staged with it.
-    pub(super) fn settle(&self, number: u64, fate: &Fate) -> Result<(), QueryError> {
+    /// which were staged with it. Gives what the disk took.
+    pub(super) fn settle(&self, number: u64, fate: &Fate) -> Result<Duration, QueryError> {
+        let mut waited = Duration::ZERO;
         let durable = match &self.home {
             Some(home) => {
+                let begun = Instant::now();
                 let synced = home.log.sync(number);
+                waited = begun.elapsed();
                 // The log may have given the number to another commit by now.
                 if let Some((durable, cause)) = fate.get()
                     && number > *durable
@@ -256,7 +259,7 @@ impl Writer {
         };
         assert!(durable >= number, "a sync that succeeded covers the commit");
         self.publish(durable);
-        Ok(())
+        Ok(waited)
     }
 
     /// Goes back to the last durable version where commits were given up, and lets the log go on. An error

@@ -11,12 +11,16 @@ use std::time::{Duration, Instant};
 pub struct HubCosts {
     /// Ids for the terms of items.
     pub numbering: Duration,
+    /// What the log is told outside of commits: above all the items of a push, before they are taken. Making their text is a part of
+    /// [`Self::numbering`].
+    pub logging: Duration,
+    /// Waiting for the disk, wherever: it is in no other cost.
+    pub syncing: Duration,
     /// Items with ids into the open batches of their streams.
     pub opening: Duration,
     /// Batches out of those, in the order of time, and their slices: keys, offsets and neighbours in both directions.
     pub sealing: Duration,
-    /// Commits of what is stored, and of what the log is told with them. Where a log is kept, most of it is waiting for
-    /// the disk.
+    /// Commits of what is stored, and of what the log is told with them.
     pub storing: Duration,
     /// Windows for evaluations: panes that are merged for them, and which slices they have.
     pub windows: Duration,
@@ -25,7 +29,7 @@ pub struct HubCosts {
 }
 
 impl HubCosts {
-    /// From ids to visible: all but the terms, windows and evaluations.
+    /// From ids to visible: all but the terms, what is logged before, the disk, windows and evaluations.
     pub fn injecting(&self) -> Duration {
         self.opening + self.sealing + self.storing
     }
@@ -38,6 +42,8 @@ impl Sub for HubCosts {
     fn sub(self, before: HubCosts) -> HubCosts {
         HubCosts {
             numbering: self.numbering.saturating_sub(before.numbering),
+            logging: self.logging.saturating_sub(before.logging),
+            syncing: self.syncing.saturating_sub(before.syncing),
             opening: self.opening.saturating_sub(before.opening),
             sealing: self.sealing.saturating_sub(before.sealing),
             storing: self.storing.saturating_sub(before.storing),

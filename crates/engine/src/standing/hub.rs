@@ -36,6 +36,7 @@ use registry::Registry;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use store::delta::IdQuad;
 use stream::{Evaluation, LateSeal, Seal, SealPoint, SourceId, StreamError, StreamId, Streams};
 use terms::HubTerms;
@@ -169,6 +170,19 @@ impl Hub {
         self.costs
     }
 
+    /// Adds what `work` takes to a cost, but for waiting for the disk, which is one of its own.
+    fn costing<T>(
+        &mut self,
+        cost: fn(&mut HubCosts) -> &mut Duration,
+        work: impl FnOnce(&mut Hub) -> T,
+    ) -> T {
+        let (begun, synced) = (Instant::now(), self.costs.syncing);
+        let done = work(self);
+        let waited = self.costs.syncing.saturating_sub(synced);
+        *cost(&mut self.costs) += begun.elapsed().saturating_sub(waited);
+        done
+    }
+
     /// Does all that has become possible, and shows each report.
     pub fn advance(&mut self, take: &mut Take<'_>) -> Result<ControlFlow<()>, QueryError> {
         loop {
@@ -202,7 +216,7 @@ impl Hub {
             if !self.commit()? {
                 self.absorb_late()?;
                 // Whoever reads the log after a crash need not evaluate again what it has; if this fails, they do.
-                drop(self.tell(self.is_needed));
+                drop(self.costing(|costs| &mut costs.logging, |hub| hub.tell(hub.is_needed)));
                 self.tidy_terms();
                 return Ok(false);
             }

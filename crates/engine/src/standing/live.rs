@@ -17,6 +17,7 @@
 //! streams with what they hold, queries, how far they have come, and their reports with the same numbers. What was pushed
 //! is durable when a push returns. Checkpoints keep an image of it ([`Keeper`]).
 
+use super::costs::HubCosts;
 use super::hub::{Hub, ReadTemplate, Reported, no_query};
 use super::info::{HubStream, LastReport, QueryInfo, StreamInfo};
 use super::instances::Bindings;
@@ -176,6 +177,11 @@ impl Live {
         hub.tick(now_ms());
         drop(self.inner.advance(&mut hub));
         Ok(())
+    }
+
+    /// What the streams' work has cost so far.
+    pub fn costs(&self) -> HubCosts {
+        self.hub().costs()
     }
 
     /// Forgets a stream.

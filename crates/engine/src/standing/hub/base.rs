@@ -136,7 +136,8 @@ impl Hub {
     ) -> Result<(), QueryError> {
         let is_awaited = is_awaited || self.unawaited >= UNAWAITED_MAX;
         let vector = self.reached();
-        absorb(self.base.database()?, messages, quads, &vector, is_awaited)?;
+        let committed = absorb(self.base.database()?, messages, quads, &vector, is_awaited)?;
+        self.costs.syncing += committed.synced;
         self.unawaited = if is_awaited { 0 } else { self.unawaited + 1 };
         self.unsaid.clear();
         self.is_needed = false;

@@ -10,7 +10,6 @@ use crate::error::QueryError;
 use crate::moment::Graph;
 use query::standing::Freshness;
 use std::sync::Arc;
-use std::time::Instant;
 use store::delta::IdQuad;
 use stream::{PartId, Time};
 
@@ -36,9 +35,7 @@ impl Hub {
         if self.moments.is_empty() {
             self.note_moment(self.base.database()?.graph());
         }
-        let begun = Instant::now();
-        self.keep_seals()?;
-        self.costs.storing += begun.elapsed();
+        self.costing(|costs| &mut costs.storing, Hub::keep_seals)?;
         timed(&mut self.costs.sealing, || {
             std::mem::take(&mut self.taken)
                 .iter()

@@ -117,7 +117,10 @@ impl Hub {
         }
         .map_err(refused)?;
         if let (Some(text), false) = (text, items.is_empty()) {
-            self.say_items(stream, said, text)?;
+            self.costing(
+                |costs| &mut costs.logging,
+                |hub| hub.say_items(stream, said, text),
+            )?;
         }
         self.take_items(stream, source, &numbered)
     }
