@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::floor::Floor;
 use crate::machine::Machine;
+use crate::pairs::Ratios;
 use crate::stats::Latencies;
 
 /// A measured figure. Make one with [`Figure::latency`] or [`Figure::rate`].
@@ -68,6 +69,16 @@ pub struct Figure {
     /// How many were asked at the same time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_flight: Option<usize>,
+    /// How many times that of another way its time is: the median of interleaved pairs, of which there are
+    /// [`Self::runs`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<f64>,
+    /// The quartiles of those ratios.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ratio_quartiles: Option<[f64; 2]>,
+    /// What holds the median of all such pairs in 95 of 100 cases.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ratio_interval: Option<[f64; 2]>,
     /// Bytes on disk of a distinct triple.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes_per_triple: Option<f64>,
@@ -131,6 +142,17 @@ impl Figure {
             per_second: (seconds > 0.0).then(|| amount as f64 / seconds),
             unit: Some(unit.to_owned()),
             ..self
+        }
+    }
+
+    /// How many times that of another way the time is.
+    pub fn ratio(session: &Session, name: &str, ratios: &Ratios) -> Self {
+        Self {
+            ratio: ratios.median().map(rounded),
+            ratio_quartiles: ratios.quartiles().map(|them| them.map(rounded)),
+            ratio_interval: ratios.interval().map(|them| them.map(rounded)),
+            runs: ratios.pairs(),
+            ..Self::empty(session, name)
         }
     }
 
@@ -206,6 +228,9 @@ impl Figure {
             arrivals_per_second: None,
             left: None,
             in_flight: None,
+            ratio: None,
+            ratio_quartiles: None,
+            ratio_interval: None,
             bytes_per_triple: None,
             peak_bytes: None,
             runs: 0,
@@ -220,6 +245,11 @@ fn microseconds(time: Duration) -> f64 {
     time.as_nanos() as f64 / 1e3
 }
 
+/// A ratio to four decimals: the pairs of a run do not tell more.
+fn rounded(ratio: f64) -> f64 {
+    (ratio * 1e4).round() / 1e4
+}
+
 /// Figures as an aligned table, for a terminal.
 #[derive(Clone, Copy, Debug)]
 pub struct Table<'a>(pub &'a [Figure]);
@@ -227,7 +257,7 @@ pub struct Table<'a>(pub &'a [Figure]);
 /// A column's title and its text for a figure.
 type Column = (&'static str, fn(&Figure) -> Option<String>);
 
-const COLUMNS: [Column; 18] = [
+const COLUMNS: [Column; 21] = [
     ("bench", |figure| Some(figure.bench.clone())),
     ("name", |figure| Some(figure.name.clone())),
     ("data", |figure| Some(figure.data.clone())),
@@ -258,6 +288,13 @@ const COLUMNS: [Column; 18] = [
             .map(|rate| format_rate_of(rate, ""))
     }),
     ("left", |figure| figure.left.map(|left| left.to_string())),
+    ("ratio", |figure| {
+        figure.ratio.map(|ratio| format!("{ratio:.3}"))
+    }),
+    ("quartiles", |figure| {
+        figure.ratio_quartiles.map(format_span)
+    }),
+    ("95 %", |figure| figure.ratio_interval.map(format_span)),
     ("bytes a triple", |figure| {
         figure.bytes_per_triple.map(|bytes| format!("{bytes:.2}"))
     }),
@@ -332,6 +369,10 @@ pub fn format_microseconds(microseconds: f64) -> String {
         large => (large / 1e6, "s"),
     };
     format!("{} {unit}", three_digits(value))
+}
+
+fn format_span([from, to]: [f64; 2]) -> String {
+    format!("{from:.3} to {to:.3}")
 }
 
 fn format_rate(figure: &Figure) -> Option<String> {
@@ -431,6 +472,23 @@ lubm   q10   lubm-160        1       5   999 ns   999 ns   999 ns
     fn an_instant_rate_has_no_figure() {
         let rate = Figure::rate(&session(), "x", "triples", 1, Duration::ZERO);
         assert_eq!(rate.per_second, None);
+    }
+
+    #[test]
+    fn a_ratio_has_what_the_pairs_say() {
+        let mut ratios = Ratios::new();
+        ratios.record(Duration::from_millis(105), Duration::from_millis(100));
+        let figure = Figure::ratio(&session(), "S1", &ratios);
+        let json = figure.json_line();
+        assert!(
+            json.contains(r#""ratio":1.05,"ratio_quartiles":[1.05,1.05],"#),
+            "{json}"
+        );
+        let table = Table(&[figure]).to_string();
+        assert!(
+            table.ends_with("1.050  1.050 to 1.050  1.050 to 1.050\n"),
+            "{table}"
+        );
     }
 
     #[test]

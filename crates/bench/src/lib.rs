@@ -8,8 +8,9 @@
 //!
 //! Nothing here knows the database: what is measured comes in as a closure, so the same runner
 //! measures the engine in memory, a store on disk, or another engine; or it is an HTTP endpoint
-//! ([`http`], [`flight`]). A mix of queries asked by several at once is [`mix`]. [`timed`] is a graph with a time beside
-//! every neighbour, which the windows of streams are measured against (`examples/stream_index`).
+//! ([`http`], [`flight`]). A mix of queries asked by several at once is [`mix`]; two ways of one work, measured in turns,
+//! are [`pairs`]. [`timed`] is a graph with a time beside every neighbour, which the windows of streams are measured against
+//! (`examples/stream_index`).
 
 pub mod arrivals;
 pub mod figure;
@@ -21,5 +22,6 @@ pub mod lubm;
 pub mod machine;
 pub mod memory;
 pub mod mix;
+pub mod pairs;
 pub mod stats;
 pub mod timed;
