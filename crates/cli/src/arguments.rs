@@ -8,7 +8,7 @@ mod replay;
 
 pub use bench::{
     Bench, BenchLoad, BenchLubm, BenchMix, BenchOutput, BenchPath, BenchStreams, BenchUpdate,
-    MixKind, StreamMix,
+    MixKind, StreamMix, StreamsBeside,
 };
 pub use live::{
     CqNamed, CqRegister, CqVerb, LiveTarget, StreamCreate, StreamPush, StreamVerb, Subscribe,

@@ -185,6 +185,84 @@ fn paths_and_cycles_are_measured() {
     }
 }
 
+/// A few users, and as little application time as fills a window.
+const STREAMS: [&str; 7] = [
+    "streams", "--users", "100", "--time", "300ms", "--only", "L1",
+];
+
+#[test]
+fn streams_are_measured() {
+    let measured = figures(&STREAMS);
+    let names = names(&measured);
+    for name in [
+        "L1",
+        "L1 terms",
+        "executions",
+        "PO inject",
+        "inject",
+        "step",
+    ] {
+        assert!(names.contains(&name), "{name}: {names:?}");
+    }
+    // Nothing was kept, and nothing waited for.
+    for name in ["PO log", "log", "sync", "behind", "checkpoint"] {
+        assert!(!names.contains(&name), "{name}: {names:?}");
+    }
+    let step = &measured[names
+        .iter()
+        .position(|name| *name == "step")
+        .expect("steps")];
+    assert_eq!((&step["runs"], &step["rows"]), (&3.into(), &40_050.into()));
+}
+
+#[test]
+fn streams_that_are_kept_are_measured() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let kept = |name: &str, more: &[&str]| {
+        let store = folder.path().join(name);
+        figures(&[&STREAMS, &["-l", text(&store), "--keep"][..], more].concat())
+    };
+    let paced = kept("paced", &["--paced", "--checkpoint", "200ms"]);
+    let names_paced = names(&paced);
+    for name in ["L1 terms", "PO log", "log", "sync", "behind", "checkpoint"] {
+        assert!(names_paced.contains(&name), "{name}: {names_paced:?}");
+    }
+    let cost = kept("cost", &["--log-cost"]);
+    let of = |name: &str| {
+        let figure = cost.iter().find(|figure| figure["name"] == name);
+        let figure = figure.unwrap_or_else(|| panic!("{name}: {:?}", names(&cost)));
+        (
+            figure["ratio"].as_f64().expect("a ratio"),
+            figure["runs"].clone(),
+        )
+    };
+    let (with_disk, runs) = of("step, log to none");
+    assert_eq!(runs, 3);
+    assert!(of("the same without the disk").0 <= with_disk);
+    fails(&[&STREAMS[..], &["--keep"]].concat(), 2, "--location");
+}
+
+#[test]
+fn who_asks_beside_streams_is_measured() {
+    let short = ["--users", "100", "--pairs", "2", "--stretch", "200ms"];
+    let measured = figures(&[&["streams", "--beside", "s"], &short[..]].concat());
+    for name in ["S1", "S2", "S3", "S4", "S5", "S6", "all"] {
+        let name = format!("{name} ratio");
+        let figure = measured.iter().find(|figure| figure["name"] == *name);
+        let figure = figure.unwrap_or_else(|| panic!("{name}: {:?}", names(&measured)));
+        assert_eq!(figure["runs"], 2, "{figure}");
+        let [low, high] = [0, 1].map(|end| figure["ratio_interval"][end].as_f64());
+        let ratio = figure["ratio"].as_f64();
+        assert!(low > Some(0.0) && low <= ratio && ratio <= high, "{figure}");
+    }
+    let light = [&["streams", "--beside", "light"], &short[..]].concat();
+    fails(&light, 2, "LUBM data");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = store(folder.path());
+    let measured = figures(&[&light[..], &["-l", text(&store)]].concat());
+    assert!(names(&measured).contains(&"a6 beside loops"));
+}
+
 #[test]
 fn figures_are_recorded() {
     let folder = tempfile::tempdir().expect("a temporary folder");

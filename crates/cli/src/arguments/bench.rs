@@ -159,11 +159,20 @@ pub enum StreamMix {
     B,
 }
 
+/// Who asks once while streams flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum StreamsBeside {
+    /// S1 to S6
+    S,
+    /// A1 to A6 by their weights, of a store of LUBM data
+    Light,
+}
+
 /// `bench streams`
 #[derive(Debug, Args)]
 pub struct BenchStreams {
-    /// A store with the stored data of as many users in the graph <http://lsbench.example/graph/initial>
-    /// [default: made in memory]
+    /// A store with the stored data of as many users in the graph <http://lsbench.example/graph/initial>, and for
+    /// S1 to S6 in the default graph, too [default: made in memory]
     #[arg(short, long, value_name = "DIR")]
     pub location: Option<PathBuf>,
     /// Users
@@ -181,6 +190,18 @@ pub struct BenchStreams {
     /// Application time before, not counted; at least a window's second
     #[arg(long, value_name = "DURATION", default_value = "2s")]
     pub warm_up: String,
+    /// Keep the streams and what they bring in the log of the store, as a server does
+    #[arg(long, requires = "location")]
+    pub keep: bool,
+    /// Make a checkpoint every so often, with its unit
+    #[arg(long, value_name = "DURATION", requires = "keep")]
+    pub checkpoint: Option<String>,
+    /// Take each step a second time, without a log, and compare
+    #[arg(long, requires = "keep", conflicts_with_all = ["checkpoint", "paced", "beside", "explain", "cdf"])]
+    pub log_cost: bool,
+    /// In real time; lines are made and parsed ahead, on another thread
+    #[arg(long, conflicts_with = "beside")]
+    pub paced: bool,
     /// Only this query, L1 to L6; may be given again
     #[arg(long, value_name = "NAME", conflicts_with = "mix")]
     pub only: Vec<String>,
@@ -191,6 +212,22 @@ pub struct BenchStreams {
     #[arg(long, value_name = "N", default_value_t = 300, requires = "mix",
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub instances: u32,
+    /// Ask these meanwhile, in real time, and again beside loops that take the same processor time, in turns. No query
+    /// stands then but those of --only or --mix
+    #[arg(long, value_enum, value_name = "QUERIES", conflicts_with_all = ["explain", "cdf"])]
+    pub beside: Option<StreamsBeside>,
+    /// Stretches with the streams, and as many without
+    #[arg(long, value_name = "N", default_value_t = 200, requires = "beside",
+          value_parser = clap::value_parser!(u16).range(1..))]
+    pub pairs: u16,
+    /// How long a stretch is, with its unit
+    #[arg(
+        long,
+        value_name = "DURATION",
+        default_value = "500ms",
+        requires = "beside"
+    )]
+    pub stretch: String,
     /// Print the plan of each query
     #[arg(long)]
     pub explain: bool,

@@ -8,6 +8,7 @@ mod load;
 mod mix;
 mod output;
 mod path;
+mod processor;
 mod streams;
 mod update;
 

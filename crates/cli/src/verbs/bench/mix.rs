@@ -117,6 +117,11 @@ fn mixed(flags: &BenchMix) -> Result<Mixed, Failure> {
     })
 }
 
+/// The instances of a store that are drawn from, and how many universities there are.
+pub(super) fn listed_in(database: &Database, kind: Kind) -> Result<(Listed, u32), Failure> {
+    listed(&Target::Store(database.clone()), kind)
+}
+
 /// The instances that are drawn from, and how many universities there are.
 fn listed(target: &Target, kind: Kind) -> Result<(Listed, u32), Failure> {
     let mut listed = Listed::default();
@@ -241,7 +246,8 @@ fn one_by_one(
     }
 }
 
-fn failure<E: std::error::Error + 'static>(error: Error<E>) -> Failure {
+/// Why there is no figure.
+pub(super) fn failure<E: std::error::Error + 'static>(error: Error<E>) -> Failure {
     Failure::new(Code::Failed, error)
 }
 

@@ -7,13 +7,24 @@
 //! * of each query the time from the window's slices to rows as ids (`L1`) and to rows of terms (`L1 terms`);
 //! * of all of them executions a second of one core, windows included (`executions`);
 //! * of each stream the time from ids to visible of a batch (`PO inject`), what of that is the commit of what is
-//!   absorbed (`PO store`), and of all five of a step (`inject`); beside it `parse`, `number` (ids for terms), `windows` (panes and which slices a window has).
+//!   absorbed (`PO store`), and of all five of a step (`inject`); beside it `parse`, `number` (ids for terms), `windows` (panes and which slices a window has),
+//!   and all but parsing (`step`).
 //!
-//! Nothing is kept: with `--location` the store is read, and changed by nobody. So no log is written, and the disk is
-//! in no figure.
+//! With `--beside` it is about others who ask meanwhile ([`beside`]).
+//!
+//! Nothing is kept unless `--keep` says so: with `--location` the store is read, and changed by nobody. With `--keep` the
+//! streams are those of a server: what is pushed is in the log before it is taken, and what that and waiting for the
+//! disk take stands apart (`PO log`, `log`, `sync`). `--checkpoint` makes checkpoints meanwhile, and `--paced` lets
+//! time pass as it does: then `behind` says how late steps began, which is how far a source would be slowed.
+//! `--log-cost` takes each step a second time, without a log, and says how many times as long the first one took.
+
+mod beside;
+mod made;
+mod sink;
+mod timed;
 
 use super::output;
-use crate::arguments::{BenchStreams, StreamMix};
+use crate::arguments::{BenchStreams, StreamMix, StreamsBeside};
 use crate::exit::{Code, Failure, Outcome};
 use crate::say::say;
 use crate::settings;
@@ -21,29 +32,29 @@ use crate::trouble::Trouble;
 use crate::verbs::input::Input;
 use crate::verbs::open;
 use bench::figure::{Figure, Session};
-use bench::mix::{ClassTally, Tally};
+use bench::pairs::Ratios;
 use bench::stats::Latencies;
+use beside::Beside;
+use made::Steps;
+use sink::Sink;
 use somersault::config::Config;
 use somersault::units::parse_duration;
-use somersault::{
-    Database, Hub, HubCosts, HubStream, QueryError, Reported, StandingReport, TimedQuads,
-    read_standing, recorded,
-};
-use std::collections::BTreeMap;
+use somersault::{Database, QueryError};
 use std::fs::File;
-use std::io::BufWriter;
-use std::ops::ControlFlow;
+use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
+use timed::Run;
 use workload::lsbench::{
-    Dialect, LineForm, Lsbench, Question, Rate, SLICE_MS, STORED_GRAPH, Slices, Span, StartPoint,
-    Stream,
+    Dialect, Lsbench, Question, Rate, SLICE_MS, STORED_GRAPH, Span, StartPoint,
 };
 
-/// The only source of each stream.
-const SOURCE: &str = "";
 /// The windows of the queries (milliseconds): no figure before they are full.
 const RANGE_MS: u64 = 1000;
+/// How often it is looked whether a checkpoint is due.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Runs the verb.
 pub fn run(flags: &BenchStreams, file: Option<&Path>) -> Outcome {
@@ -53,37 +64,207 @@ pub fn run(flags: &BenchStreams, file: Option<&Path>) -> Outcome {
     }
     let rate: Rate = parsed("--rate", &flags.rate)?;
     let warm_up_ms = milliseconds("--warm-up", &flags.warm_up)?.max(RANGE_MS);
+    let lsbench =
+        Lsbench::new(flags.users, flags.seed).map_err(|error| Failure::new(Code::Usage, error))?;
+    let database = match &flags.location {
+        Some(location) if flags.keep => open::living(location, &config)?,
+        Some(location) => open::unkept(location, &config)?,
+        None => generated(&lsbench, flags.beside.is_some(), &config)?,
+    };
+    if let Some(asked) = flags.beside {
+        let beside = Beside {
+            database: &database,
+            asked,
+            pairs: flags.pairs,
+            steps: milliseconds("--stretch", &flags.stretch)? / SLICE_MS,
+            steps_before: warm_up_ms / SLICE_MS,
+        };
+        return run_beside(flags, &lsbench, rate, &beside);
+    }
     let span = Span {
         milliseconds: warm_up_ms + milliseconds("--time", &flags.time)?,
         rate,
     };
-    let lsbench =
-        Lsbench::new(flags.users, flags.seed).map_err(|error| Failure::new(Code::Usage, error))?;
-    let database = match &flags.location {
-        Some(location) => open::unkept(location, &config)?,
-        None => generated(&lsbench, &config)?,
+    let run = Measured {
+        flags,
+        database: &database,
+        lsbench: &lsbench,
+        span,
+        warm_up_ms,
+        queries: questions(flags, &lsbench, span)?,
     };
-    let mut hub = Hub::new(database.clone());
-    for stream in Stream::ALL {
-        hub.create(&settings_of(stream), 0).map_err(failure)?;
-    }
-    let queries = questions(flags, &lsbench, span)?;
-    register(&mut hub, &database, &queries)?;
-    let mut run = Run::new(&lsbench, span, &queries);
-    while run.step(&mut hub, warm_up_ms)? {}
-    if flags.explain {
-        explain(&hub, &queries)?;
-    }
     let session = Session {
         bench: "streams".to_owned(),
         data: format!("lsbench-{}-{}", flags.users, flags.rate),
         threads: 1,
     };
-    let tally = run.tally();
-    for path in &flags.cdf {
-        output::write_distribution(path, &[&tally])?;
+    let figures = match (&flags.location, flags.log_cost) {
+        (Some(location), true) => run.log_cost(&open::unkept(location, &config)?, &session)?,
+        _ => run.alone(&session)?,
+    };
+    output::put(&flags.output, &figures)
+}
+
+/// What is measured.
+struct Measured<'m> {
+    flags: &'m BenchStreams,
+    database: &'m Database,
+    lsbench: &'m Lsbench,
+    span: Span,
+    warm_up_ms: u64,
+    queries: Vec<Asked>,
+}
+
+impl Measured<'_> {
+    /// One run, with checkpoints beside it where they are wanted.
+    fn alone(&self, session: &Session) -> Result<Vec<Figure>, Failure> {
+        let mut sink = self.sink(self.database, self.flags.keep)?;
+        let every = self.flags.checkpoint.as_deref();
+        let every = every.map(|text| milliseconds("--checkpoint", text));
+        let every = every.transpose()?.map(Duration::from_millis);
+        let (is_under_way, is_over) = (&AtomicBool::new(false), &AtomicBool::new(false));
+        let steps = if self.flags.paced {
+            Steps::ahead(self.lsbench, self.span)?
+        } else {
+            Steps::here(self.lsbench, self.span)
+        };
+        let (run, checkpoints) = scope(|scope| {
+            let checkpoints = every.map(|every| {
+                scope.spawn(move || checkpoints(self.database, every, is_under_way, is_over))
+            });
+            let ended = self.steps(&mut sink, steps, is_under_way);
+            is_over.store(true, Ordering::Relaxed);
+            let broken = |_| Failure::new(Code::Failed, "the thread of checkpoints met a bug");
+            let checkpoints = checkpoints.map(|it| it.join().map_err(broken));
+            Ok::<_, Failure>((ended?, checkpoints.transpose()?))
+        })?;
+        if self.flags.explain {
+            explain(&sink, &self.queries)?;
+        }
+        let tally = run.tally();
+        for path in &self.flags.cdf {
+            output::write_distribution(path, &[&tally])?;
+        }
+        let mut figures = run.figures(session, self.flags.mix);
+        if let Some(latencies) = checkpoints.filter(|it| it.runs() > 0) {
+            figures.push(Figure::latency(session, "checkpoint", 0, &latencies));
+        }
+        Ok(figures)
     }
-    output::put(&flags.output, &run.figures(&session, flags.mix))
+
+    fn steps<'r>(
+        &self,
+        sink: &mut Sink,
+        steps: Steps,
+        is_under_way: &'r AtomicBool,
+    ) -> Result<Run<'r>, Failure> {
+        let mut run = Run::new(
+            steps,
+            self.flags.paced,
+            is_under_way,
+            self.warm_up_ms,
+            &self.queries,
+        );
+        while run.step(sink)?.is_some() {}
+        Ok(run)
+    }
+
+    /// Each step with a log and without, in turns.
+    fn log_cost(&self, unkept: &Database, session: &Session) -> Result<Vec<Figure>, Failure> {
+        let mut sinks = [self.sink(self.database, true)?, self.sink(unkept, false)?];
+        let is_under_way = AtomicBool::new(false);
+        let mut runs = [0, 1].map(|_| {
+            let steps = Steps::here(self.lsbench, self.span);
+            Run::new(steps, false, &is_under_way, self.warm_up_ms, &self.queries)
+        });
+        let (mut all, mut without_disk) = (Ratios::new(), Ratios::new());
+        for number in 0_u64.. {
+            let mut took = [None, None];
+            // Now one first and now the other.
+            for place in if number % 2 == 0 { [0, 1] } else { [1, 0] } {
+                took[place] = runs[place].step(&mut sinks[place])?;
+            }
+            let [Some(kept), Some(other)] = took else {
+                break;
+            };
+            if kept.is_measured {
+                all.record(kept.step, other.step);
+                without_disk.record(kept.step.saturating_sub(kept.sync), other.step);
+            }
+        }
+        let mut figures = runs[0].figures(session, self.flags.mix);
+        let other = Session {
+            data: format!("{}, no log", session.data),
+            ..session.clone()
+        };
+        figures.extend(runs[1].figures(&other, self.flags.mix));
+        figures.push(Figure::ratio(session, "step, log to none", &all));
+        let name = "the same without the disk";
+        figures.push(Figure::ratio(session, name, &without_disk));
+        Ok(figures)
+    }
+
+    fn sink(&self, database: &Database, is_kept: bool) -> Result<Sink, Failure> {
+        let mut sink = if is_kept {
+            Sink::kept(database)?
+        } else {
+            Sink::unkept(database)?
+        };
+        sink.register(database, &self.queries)?;
+        Ok(sink)
+    }
+}
+
+/// Makes checkpoints until it is over; gives what each took. One that maintenance makes at the moment counts for none.
+fn checkpoints(
+    database: &Database,
+    every: Duration,
+    is_under_way: &AtomicBool,
+    is_over: &AtomicBool,
+) -> Latencies {
+    let mut latencies = Latencies::new();
+    let mut due = Instant::now() + every;
+    while !is_over.load(Ordering::Relaxed) {
+        if Instant::now() < due {
+            sleep(LOOK);
+            continue;
+        }
+        due += every;
+        let begun = Instant::now();
+        is_under_way.store(true, Ordering::Relaxed);
+        let made = database.compact();
+        is_under_way.store(false, Ordering::Relaxed);
+        match made {
+            Ok(()) => latencies.record(begun.elapsed()),
+            Err(error) => say!("somersault: no checkpoint: {error}"),
+        }
+    }
+    latencies
+}
+
+fn run_beside(flags: &BenchStreams, lsbench: &Lsbench, rate: Rate, beside: &Beside<'_>) -> Outcome {
+    let span = Span {
+        milliseconds: beside.span_ms(),
+        rate,
+    };
+    let mut sink = if flags.keep {
+        Sink::kept(beside.database)?
+    } else {
+        Sink::unkept(beside.database)?
+    };
+    if flags.mix.is_some() || !flags.only.is_empty() {
+        sink.register(beside.database, &questions(flags, lsbench, span)?)?;
+    }
+    let session = Session {
+        bench: "streams".to_owned(),
+        data: match beside.asked {
+            StreamsBeside::S => format!("lsbench-{}-{}", flags.users, flags.rate),
+            StreamsBeside::Light => format!("lubm, lsbench-{}-{}", flags.users, flags.rate),
+        },
+        threads: 1,
+    };
+    let figures = beside.measure(sink, lsbench, span, &session)?;
+    output::put(&flags.output, &figures)
 }
 
 fn failure(error: QueryError) -> Failure {
@@ -107,8 +288,9 @@ fn milliseconds(flag: &str, text: &str) -> Result<u64, Failure> {
     Ok(whole)
 }
 
-/// The stored data in memory, in the graph that the queries name.
-fn generated(lsbench: &Lsbench, config: &Config) -> Result<Database, Failure> {
+/// The stored data in memory, in the graph that the queries name and, for those that are asked once, in the default
+/// graph.
+fn generated(lsbench: &Lsbench, in_default: bool, config: &Config) -> Result<Database, Failure> {
     let failed = |error: std::io::Error| {
         Failure::new(Code::Failed, format!("no file for the data: {error}"))
     };
@@ -117,21 +299,29 @@ fn generated(lsbench: &Lsbench, config: &Config) -> Result<Database, Failure> {
     let mut file = BufWriter::with_capacity(1 << 20, File::create(&path).map_err(failed)?);
     let written = lsbench.write_stored(&mut file, settings::machine().cores, &mut |_| {});
     written.map_err(|error| Failure::new(Code::Failed, error))?;
-    let input = Input {
-        files: &[path],
+    let input = |files| Input {
+        files,
         format: None,
         base: None,
         is_lenient: false,
     };
-    open::files_into(input, Some(STORED_GRAPH), config)
+    if !in_default {
+        return open::files_into(input(&[path]), Some(STORED_GRAPH), config);
+    }
+    let named = folder.path().join("initial.nq");
+    name_graph(&path, &named).map_err(failed)?;
+    open::files_into(input(&[path, named]), None, config)
 }
 
-/// Positions live in windows alone; the rest is absorbed.
-fn settings_of(stream: Stream) -> HubStream {
-    HubStream {
-        absorb: (stream == Stream::Positions).then(Vec::new),
-        ..HubStream::new(&stream.iri())
+/// Writes the triples of a file into another one, in the graph that the queries name.
+fn name_graph(triples: &Path, quads: &Path) -> std::io::Result<()> {
+    let mut file = BufWriter::with_capacity(1 << 20, File::create(quads)?);
+    for line in BufReader::new(File::open(triples)?).lines() {
+        let line = line?;
+        let triple = line.trim_end().trim_end_matches('.');
+        writeln!(file, "{triple}<{STORED_GRAPH}> .")?;
     }
+    file.flush()
 }
 
 /// What is registered: each question with its text and the name of the query.
@@ -201,232 +391,17 @@ fn unnamed(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn register(hub: &mut Hub, database: &Database, queries: &[Asked]) -> Outcome {
-    for asked in queries {
-        let query = read_standing(database, &asked.text);
-        let query = query.map_err(|error| Trouble::from(error).into_failure(&asked.text))?;
-        hub.register(query, &asked.name, 0).map_err(failure)?;
-    }
-    Ok(())
-}
-
-/// What one question's reports took.
-struct Timed {
-    question: Question,
-    ids: Latencies,
-    terms: Latencies,
-    rows: u64,
-}
-
-/// A stream and what its batches took.
-struct Fed {
-    stream: Stream,
-    slices: Slices,
-    inject: Latencies,
-    store: Latencies,
-    lines: u64,
-}
-
-/// See the head of this file.
-struct Run {
-    fed: Vec<Fed>,
-    /// The question of each query, by name.
-    asked: BTreeMap<String, Question>,
-    timed: Vec<Timed>,
-    /// Of all streams, a step.
-    parse: Latencies,
-    number: Latencies,
-    inject: Latencies,
-    windows: Latencies,
-    /// Executions, and what they took: windows and walks, without terms.
-    executions: u64,
-    executing: Duration,
-    /// From the first measured step on.
-    measured: Duration,
-    end_ms: u64,
-}
-
-impl Run {
-    fn new(lsbench: &Lsbench, span: Span, queries: &[Asked]) -> Run {
-        let fed = Stream::ALL.map(|stream| Fed {
-            stream,
-            slices: lsbench.slices(stream, span, LineForm::Triples),
-            inject: Latencies::new(),
-            store: Latencies::new(),
-            lines: 0,
-        });
-        let mut timed: Vec<Timed> = Vec::new();
-        for Asked { question, .. } in queries {
-            if !timed.iter().any(|known| known.question == *question) {
-                timed.push(Timed {
-                    question: *question,
-                    ids: Latencies::new(),
-                    terms: Latencies::new(),
-                    rows: 0,
-                });
-            }
-        }
-        let asked = queries.iter().map(|it| (it.name.clone(), it.question));
-        Run {
-            fed: fed.into(),
-            asked: asked.collect(),
-            timed,
-            parse: Latencies::new(),
-            number: Latencies::new(),
-            inject: Latencies::new(),
-            windows: Latencies::new(),
-            executions: 0,
-            executing: Duration::ZERO,
-            measured: Duration::ZERO,
-            end_ms: 0,
-        }
-    }
-
-    /// The next 100 ms; false at the end.
-    fn step(&mut self, hub: &mut Hub, warm_up_ms: u64) -> Result<bool, Failure> {
-        self.end_ms += SLICE_MS;
-        let is_measured = self.end_ms > warm_up_ms;
-        let before = hub.costs();
-        let begun = Instant::now();
-        let (mut parse, mut making) = (Duration::ZERO, Duration::ZERO);
-        let mut reports = Vec::new();
-        for place in 0..self.fed.len() {
-            let fed = &mut self.fed[place];
-            let made = Instant::now();
-            let Some(slice) = fed.slices.next() else {
-                return Ok(false);
-            };
-            making += made.elapsed();
-            let parsing = Instant::now();
-            let items = recorded(fed.stream.short_name(), &slice.bytes[..]);
-            let items = items
-                .collect::<Result<Vec<TimedQuads>, _>>()
-                .map_err(failure)?;
-            parse += parsing.elapsed();
-            let before = hub.costs();
-            let name = fed.stream.iri();
-            hub.push(&name, SOURCE, None, &items, None)
-                .map_err(failure)?;
-            hub.watermark(&name, SOURCE, self.end_ms).map_err(failure)?;
-            advance(hub, &mut reports)?;
-            if is_measured {
-                let cost = hub.costs() - before;
-                fed.inject.record(cost.injecting());
-                fed.store.record(cost.storing);
-                fed.lines += slice.lines;
-            }
-        }
-        if is_measured {
-            self.measured += begun.elapsed().saturating_sub(making);
-            self.parse.record(parse);
-            self.take(hub.costs() - before, &reports);
-        }
-        Ok(true)
-    }
-
-    fn take(&mut self, cost: HubCosts, reports: &[StandingReport]) {
-        self.number.record(cost.numbering);
-        self.inject.record(cost.injecting());
-        self.windows.record(cost.windows);
-        self.executing += cost.windows + cost.evaluating;
-        for report in reports {
-            let question = self.asked[&report.query];
-            let mut timed = self.timed.iter_mut();
-            let timed = timed.find(|it| it.question == question);
-            let timed = timed.expect("each question that is asked is timed");
-            timed
-                .ids
-                .record(report.exec.saturating_sub(report.decoding));
-            timed.terms.record(report.exec);
-            timed.rows += report.rows.len() as u64;
-            self.executions += 1;
-            self.executing -= report.decoding;
-        }
-    }
-
-    /// The queries' times, for a distribution.
-    fn tally(&self) -> Tally {
-        let classes = self.timed.iter().map(|timed| ClassTally {
-            name: timed.question.name(),
-            latencies: timed.ids.clone(),
-            rows: timed.rows,
-            left: 0,
-        });
-        Tally {
-            classes: classes.collect(),
-            elapsed: self.measured,
-            processor: None,
-        }
-    }
-
-    fn figures(&self, session: &Session, mix: Option<StreamMix>) -> Vec<Figure> {
-        let mut figures = Vec::new();
-        for timed in &self.timed {
-            let name = timed.question.name();
-            figures.push(Figure::latency(session, name, timed.rows, &timed.ids));
-            let name = format!("{name} terms");
-            figures.push(Figure::latency(session, &name, timed.rows, &timed.terms));
-        }
-        let name = match mix {
-            None => "executions",
-            Some(StreamMix::A) => "executions of mix A",
-            Some(StreamMix::B) => "executions of mix B",
-        };
-        let executions = self.executions;
-        if executions > 0 {
-            let rate = Figure::rate(session, name, "queries", executions, self.executing);
-            figures.push(rate);
-        }
-        let mut lines = 0;
-        for fed in &self.fed {
-            let name = format!("{} inject", fed.stream.short_name().to_uppercase());
-            figures.push(Figure::latency(session, &name, fed.lines, &fed.inject));
-            let name = format!("{} store", fed.stream.short_name().to_uppercase());
-            figures.push(Figure::latency(session, &name, fed.lines, &fed.store));
-            lines += fed.lines;
-        }
-        for (name, latencies) in [
-            ("inject", &self.inject),
-            ("parse", &self.parse),
-            ("number", &self.number),
-            ("windows", &self.windows),
-        ] {
-            figures.push(Figure::latency(session, name, lines, latencies));
-        }
-        figures.push(Figure::rate(
-            session,
-            "all",
-            "triples",
-            lines,
-            self.measured,
-        ));
-        figures
-    }
-}
-
 /// The first plan of each question, for people.
-fn explain(hub: &Hub, queries: &[Asked]) -> Outcome {
+fn explain(sink: &Sink, queries: &[Asked]) -> Outcome {
     let mut shown: Vec<Question> = Vec::new();
     for asked in queries {
         if shown.contains(&asked.question) {
             continue;
         }
         shown.push(asked.question);
-        if let Some(plan) = hub.explain(&asked.name).map_err(failure)? {
+        if let Some(plan) = sink.explain(&asked.name)? {
             say!("{}\n{plan}", asked.name);
         }
     }
     Ok(())
-}
-
-/// What has become possible. A report that failed is an error.
-fn advance(hub: &mut Hub, reports: &mut Vec<StandingReport>) -> Outcome {
-    let advanced = hub.advance(&mut |Reported { mut report, .. }| {
-        if let Some(failure) = report.failure.take() {
-            return Err(failure);
-        }
-        reports.push(report);
-        Ok(ControlFlow::Continue(()))
-    });
-    advanced.map(|_| ()).map_err(failure)
 }
