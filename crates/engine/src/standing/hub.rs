@@ -216,7 +216,9 @@ impl Hub {
             if !self.commit()? {
                 self.absorb_late()?;
                 // Whoever reads the log after a crash need not evaluate again what it has; if this fails, they do.
-                drop(self.costing(|costs| &mut costs.logging, |hub| hub.tell(hub.is_needed)));
+                if !self.unsaid.is_empty() {
+                    drop(self.costing(|costs| &mut costs.logging, |hub| hub.tell(hub.is_needed)));
+                }
                 self.tidy_terms();
                 return Ok(false);
             }

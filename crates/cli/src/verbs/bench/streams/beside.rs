@@ -12,7 +12,7 @@
 
 use super::super::mix;
 use super::super::processor::{burn, of_process, of_thread};
-use super::made::{Source, parsed};
+use super::made::{LineSource, parsed};
 use super::sink::Sink;
 use crate::arguments::StreamsBeside;
 use crate::exit::{Code, Failure, Outcome};
@@ -197,7 +197,7 @@ fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> Result<T, Failure> {
 /// The streams, and what of them was made and not pushed yet.
 struct Feeder {
     sink: Sink,
-    source: Source,
+    source: LineSource,
     /// A step after the other.
     made: Vec<Vec<(Stream, Slice)>>,
     end_ms: u64,
@@ -208,7 +208,7 @@ impl Feeder {
     fn new(sink: Sink, lsbench: &Lsbench, span: Span) -> Feeder {
         Feeder {
             sink,
-            source: Source::new(lsbench, span),
+            source: LineSource::new(lsbench, span),
             made: Vec::new(),
             end_ms: 0,
             lines: 0,

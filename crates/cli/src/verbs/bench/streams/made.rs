@@ -13,13 +13,13 @@ const STEPS_AHEAD: usize = 4;
 
 /// 100 ms of all streams.
 pub(super) struct Step {
-    pub(super) streams: Vec<Said>,
+    pub(super) streams: Vec<FedItems>,
     /// What parsing them took.
     pub(super) parse: Duration,
 }
 
 /// 100 ms of a stream.
-pub(super) struct Said {
+pub(super) struct FedItems {
     pub(super) stream: Stream,
     pub(super) lines: u64,
     pub(super) items: Vec<TimedQuads>,
@@ -28,19 +28,19 @@ pub(super) struct Said {
 /// Where steps come from.
 pub(super) enum Steps {
     /// Made when they are asked for.
-    Here(Source),
+    Here(LineSource),
     /// Made ahead.
     Ahead(Receiver<Result<Step, Failure>>),
 }
 
 impl Steps {
     pub(super) fn here(lsbench: &Lsbench, span: Span) -> Steps {
-        Steps::Here(Source::new(lsbench, span))
+        Steps::Here(LineSource::new(lsbench, span))
     }
 
     pub(super) fn ahead(lsbench: &Lsbench, span: Span) -> Result<Steps, Failure> {
         let (sender, receiver) = sync_channel(STEPS_AHEAD);
-        let mut source = Source::new(lsbench, span);
+        let mut source = LineSource::new(lsbench, span);
         let make = move || {
             while let Some(step) = source.next_step().transpose() {
                 // Nobody wants more.
@@ -63,14 +63,14 @@ impl Steps {
 }
 
 /// The lines of the streams.
-pub(super) struct Source {
+pub(super) struct LineSource {
     streams: Vec<(Stream, Slices)>,
 }
 
-impl Source {
-    pub(super) fn new(lsbench: &Lsbench, span: Span) -> Source {
+impl LineSource {
+    pub(super) fn new(lsbench: &Lsbench, span: Span) -> LineSource {
         let slices = |stream| (stream, lsbench.slices(stream, span, LineForm::Triples));
-        Source {
+        LineSource {
             streams: Stream::ALL.map(slices).into(),
         }
     }
@@ -88,7 +88,7 @@ impl Source {
         };
         let begun = Instant::now();
         let streams = lines.iter().map(|(stream, slice)| {
-            Ok(Said {
+            Ok(FedItems {
                 stream: *stream,
                 lines: slice.lines,
                 items: parsed(*stream, slice)?,
