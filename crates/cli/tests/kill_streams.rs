@@ -156,14 +156,16 @@ fn begin(address: &str) {
     }
 }
 
+fn seed() -> u64 {
+    let given = std::env::var("SOMERSAULT_SEED").ok();
+    given.map_or(20_261_126, |seed| seed.parse().expect("a seed is a number"))
+}
+
 #[test]
 fn killed_while_streams_flow() {
     let is_long = std::env::var_os("SOMERSAULT_LONG").is_some();
     let kills = if is_long { 200 } else { 8 };
-    let seed = std::env::var("SOMERSAULT_SEED").ok();
-    let seed = seed
-        .and_then(|seed| seed.parse().ok())
-        .unwrap_or(20_261_126u64);
+    let seed = seed();
     println!("seed {seed}, {kills} kills");
     let mut random = SplitMix64::seed_from_u64(seed);
     let folder = tempfile::tempdir().expect("a temporary folder");

@@ -170,6 +170,7 @@ pub enum StreamsBeside {
 
 /// `bench streams`
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct BenchStreams {
     /// A store with the stored data of as many users in the graph <http://lsbench.example/graph/initial>, and for
     /// S1 to S6 in the default graph, too [default: made in memory]
