@@ -68,7 +68,7 @@ mod tests {
     fn of(ratios: impl Iterator<Item = u64>) -> Ratios {
         let mut all = Ratios::new();
         for ratio in ratios {
-            all.record(Duration::from_millis(ratio), Duration::from_millis(100));
+            all.record(Duration::from_secs(ratio), Duration::from_secs(100));
         }
         all
     }
