@@ -481,23 +481,16 @@ impl Graph {
             }
         }
         let median = |times: &Latencies| times.median().unwrap_or_default().as_nanos() as f64 / 1e3;
-        let [
-            slices_us,
-            uniting_us,
-            growing_us,
-            merging_us,
-            dropping_us,
-            forgetting_us,
-        ] = times.each_ref().map(median);
+        let us = times.each_ref().map(median);
         Costs {
             batches: BATCHES,
             rows,
-            slices_us,
-            uniting_us,
-            growing_us,
-            merging_us,
-            dropping_us,
-            forgetting_us,
+            slices_us: us[0],
+            uniting_us: us[1],
+            growing_us: us[2],
+            merging_us: us[3],
+            dropping_us: us[4],
+            forgetting_us: us[5],
         }
     }
 }

@@ -8,7 +8,7 @@
 //!
 //! Idle streams follow those that queries read beside them, and so leap with them.
 //!
-//! Cost: a comparison a push; a look at all queries where a stream leaps over an hour and more.
+//! Cost: a comparison a push; a look at the queries that read it where a stream leaps over an hour and more.
 
 use super::Hub;
 use crate::error::{Kind, QueryError};
@@ -34,11 +34,10 @@ impl Hub {
                 continue;
             };
             let leap_ms = self.leap_ms(moved, time_ms);
-            for query in self.queries.values() {
-                let asked = &*query.planned.query;
-                let reads = asked.streams().contains(&settings.name.as_str());
-                let closes = step_ms(asked).map_or(0, |step_ms| leap_ms / step_ms.max(1));
-                if reads && closes > CLOSES_MAX {
+            for query in self.queries.readers(moved) {
+                let step_ms = step_ms(&query.planned.query);
+                let closes = step_ms.map_or(0, |step_ms| leap_ms / step_ms.max(1));
+                if closes > CLOSES_MAX {
                     let covered_ms = time_ms - leap_ms;
                     let message = format!(
                         "the time {time_ms} ms is too far ahead: the stream <{}> has come to {covered_ms} ms, and the query \
@@ -62,10 +61,8 @@ impl Hub {
 
     /// This stream, and the idle ones that a query reads beside it.
     fn moved_with(&self, stream: StreamId) -> BTreeSet<StreamId> {
-        let name = self.settings.get(&stream).map(|it| it.name.as_str());
-        let queries = self.queries.values().map(|it| it.planned.query.streams());
-        let beside = queries.filter(|streams| name.is_some_and(|name| streams.contains(&name)));
-        let beside = beside.flatten().filter_map(|name| self.streams.find(name));
+        let readers = self.queries.readers(stream);
+        let beside = readers.flat_map(|query| &query.reads).copied();
         let is_idle = |id: &StreamId| self.streams.status(*id).is_ok_and(|it| it.is_idle);
         std::iter::once(stream)
             .chain(beside.filter(is_idle))
