@@ -191,10 +191,15 @@ fn feed(served: &Served, run: &GoldenRun, between: &mut dyn FnMut(&Served)) {
     let grain_ms = grains.max().unwrap_or(1);
     let part_ms = (run.until_ms / PUSHES).min(PUSH_MS - 1);
     let part_ms = (part_ms / grain_ms + 1) * grain_ms;
+    let last_ms = run.until_ms + 2 * grain_ms;
     let mut begin_ms = 0;
     // A window that closes at the end is complete when that moment is over.
-    while begin_ms <= run.until_ms + 2 * grain_ms {
-        let end_ms = begin_ms + part_ms;
+    while begin_ms <= last_ms {
+        // Time without an item is gone over at once, however long it is.
+        let times = run.case.items.iter().map(|it| it.time_ms);
+        let next_ms = times.filter(|time_ms| *time_ms >= begin_ms).min();
+        let next_ms = next_ms.unwrap_or(last_ms).min(last_ms);
+        let end_ms = next_ms / grain_ms * grain_ms + part_ms;
         for (place, stream) in run.case.streams.iter().enumerate() {
             let is_in = |it: &&Item| (begin_ms..end_ms).contains(&it.time_ms);
             let items = run.case.items.iter();

@@ -219,6 +219,27 @@ fn an_answer_comes_first_and_then_what_changes() {
     assert!(last.snapshot >= 4 && last.since == Some(3), "{last:?}");
 }
 
+/// A difference begins where the consumer is, also where it was looked at while nothing differed.
+#[test]
+fn a_difference_follows_the_one_that_was_told_before() {
+    let database = empty();
+    insert(&database, "p", 1);
+    let live = live(&database);
+    let consumer = subscribe(&live, "SELECT ?o { ?s <e:p> ?o }").unwrap();
+    assert_eq!(consumer.wait(LONG).unwrap().unwrap().snapshot, 1);
+    update(&database, "INSERT DATA { <e:other> <e:p> 2 }");
+    update(&database, "DELETE DATA { <e:other> <e:p> 2 }");
+    let mut told = consumer.wait(Duration::from_millis(300)).unwrap();
+    if told.is_some() {
+        // It was looked at between the two.
+        told = consumer.wait(LONG).unwrap();
+    }
+    let before = told.map_or(1, |change| change.snapshot);
+    insert(&database, "p", 4);
+    let last = consumer.wait(LONG).unwrap().unwrap();
+    assert_eq!((last.snapshot, last.since), (4, Some(before)));
+}
+
 #[test]
 fn commits_of_other_predicates_evaluate_nothing() {
     let database = empty();

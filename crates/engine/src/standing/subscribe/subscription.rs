@@ -77,6 +77,8 @@ enum Phase {
 struct Consumer {
     /// The snapshot of the answer that it has.
     seen: Option<u64>,
+    /// The snapshot that this answer was told with: an older one where what came and went since has cancelled.
+    told_as: Option<u64>,
     /// It had an answer that is not known any more.
     is_reset: bool,
     /// It reads nothing older.
@@ -159,6 +161,7 @@ impl Subscription {
         let consumer = Consumer {
             is_reset: seen.is_some() && known.is_none(),
             seen: known,
+            told_as: known,
             least,
             told,
         };
@@ -224,8 +227,8 @@ impl Subscription {
         if consumer.least > holds {
             return Ok(None);
         }
-        let since = consumer.seen;
-        let behind = since.and_then(|seen| state.history.since(seen, at));
+        let (seen, since) = (consumer.seen, consumer.told_as);
+        let behind = seen.and_then(|seen| state.history.since(seen, at));
         let (added, removed) = match (&behind, &state.phase) {
             (Some(weights), _) => split(weights),
             (None, Phase::Resting(bag)) => {
@@ -240,6 +243,7 @@ impl Subscription {
         if behind.is_some_and(|weights| weights.is_empty()) {
             return Ok(None);
         }
+        consumer.told_as = Some(at);
         Ok(Some(LiveChange {
             snapshot: at,
             since: since.filter(|_| !is_reset),
