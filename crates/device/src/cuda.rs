@@ -1,0 +1,1 @@
+//! CUDA by its driver alone, found at run time.
