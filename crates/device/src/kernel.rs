@@ -33,7 +33,6 @@ kernels! {
         Exchange = "exchange": "Compares and exchanges at random places of a table.",
     }
     "walk" {
-        Begin = "walk_begin": "Empties the counts of a walk's levels.",
         Seed = "walk_seed": "Makes a strip of the first column.",
         Expand = "walk_expand": "One row out for each neighbour that passes the checks.",
         Filter = "walk_filter": "Keeps the rows that pass the checks.",

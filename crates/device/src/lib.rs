@@ -148,13 +148,22 @@ pub trait Device: Send + Sync {
     fn download(&self, on: &Stream, from: &Slice, to: &mut [u8]) -> Result<(), DeviceError>;
 
     /// Copies bytes to the beginning of staged memory. Asserts that they have room there.
-    fn download_staged(&self, on: &Stream, from: &Slice, to: &HostRegion) -> Result<(), DeviceError>;
+    fn download_staged(
+        &self,
+        on: &Stream,
+        from: &Slice,
+        to: &HostRegion,
+    ) -> Result<(), DeviceError>;
 
     /// Copies within the device. Asserts that both are of one length.
     fn copy(&self, on: &Stream, from: &Slice, to: &Slice) -> Result<(), DeviceError>;
 
     /// Sets every byte.
     fn fill(&self, on: &Stream, to: &Slice, byte: u8) -> Result<(), DeviceError>;
+
+    /// How many blocks of so many threads run at once, on all multiprocessors together: what a grid is worth whose blocks
+    /// take their work by ticket.
+    fn blocks(&self, kernel: Kernel, block: u32) -> Result<u32, DeviceError>;
 
     /// Runs a kernel.
     fn launch(&self, on: &Stream, launch: &Launch) -> Result<(), DeviceError>;

@@ -1,0 +1,133 @@
+// How a graph and a table lie in the device's memory: what `gpu` writes there and kernels read.
+//
+// A segment lies as it does in the store's files (docs/formats/store-layout.md); the structs say where its parts begin.
+// `crates/gpu/src/layout.rs` has each struct again; a test compares their sizes.
+#pragma once
+#include "prelude.h"
+
+// No such ordinal, no such row.
+static const u64 ABSENT = ~0ull;
+// Columns of a table, and checks of a step, at most.
+static const u32 COLUMNS = 12;
+static const u32 CHECKS = 4;
+
+// Cells and how they become ids: 8 bytes as they are, or 4 bytes as a plane's base and what is added to it.
+struct Column {
+    u64 cells;
+    // Address of the planes' bases where there are several.
+    u64 bases;
+    // The base where there is one.
+    u64 base;
+    u32 wide;
+    u32 plane_bits;
+};
+
+enum ChunkKind { DENSE, SPARSE, NEAR, FAR };
+
+struct Chunk {
+    u64 first, last;
+    // Where its data begin, from the index's data on, plus its kind.
+    u64 at;
+    u64 ordinal;
+};
+
+// A key index.
+struct Index {
+    u64 data;
+    u64 chunks;
+    // 0: none.
+    u64 jump;
+    u64 keys;
+    u32 count;
+    u32 jumps;
+    // The first of the chunks: most indexes have one.
+    Chunk first;
+};
+
+// A predicate in a direction.
+struct Segment {
+    Index index;
+    Column neighbours;
+    u64 offsets;
+    u64 rows;
+    // An offset has 2^width bytes.
+    u32 width;
+    u32 functional;
+};
+
+enum CheckKind {
+    // left == right
+    CHECK_SAME,
+    // left is a key of `segment.index`
+    CHECK_KEY,
+    // left is among the rows `from..to` of the segment
+    CHECK_ROWS,
+    // right is a neighbour of left
+    CHECK_EDGE,
+};
+
+// A condition on a row. Columns are numbers of the step's input; COLUMNS is the new one, COLUMNS + 1 the constant.
+struct Check {
+    Segment segment;
+    u64 constant;
+    u64 from, to;
+    u32 kind;
+    u32 left, right;
+    u32 unused;
+};
+
+// What is counted of a level: rows, and the tiles that were taken by the step that reads it.
+struct Level {
+    u64 rows;
+    u64 tiles;
+};
+
+// What became of a walk.
+struct Outcome {
+    // 1 + the step whose rows did not fit, 0: all did.
+    u64 overflow;
+    u64 rows;
+    u64 checksum;
+    u64 candidates;
+};
+
+// Makes keys of an index a column: those with the ordinals `begin..end`.
+struct Seed {
+    Index index;
+    u64 begin, end;
+    // Of the strip, to be read by the first step.
+    u64 level;
+    u64 out;
+    // What is taken away from a key for a cell of 4 bytes; cells of 8 bytes where `wide`.
+    u64 base;
+    u32 wide;
+    u32 unused;
+};
+
+// Expands rows, or filters them (no `segment`), by checks.
+struct Step {
+    // Addresses of the input's and the output's level, and of the walk's outcome.
+    u64 input, output, outcome;
+    u64 capacity;
+    Segment segment;
+    // The column that is looked up.
+    u32 from;
+    u32 columns;
+    u32 checks;
+    u32 number;
+    Column in[COLUMNS];
+    // Where each column goes on, 0: it does not.
+    u64 out[COLUMNS];
+    // Where the new column goes, 0: nowhere.
+    u64 made;
+    u64 unused;
+    Check check[CHECKS];
+};
+
+// Sums a table up.
+struct Finish {
+    u64 input, outcome;
+    u32 columns;
+    u32 sums;
+    Column in[COLUMNS];
+};

@@ -1,0 +1,259 @@
+// The kernels of a walk: a table goes in, a step takes it, a table comes out.
+//
+// Counts stay on the device: a step reads how many rows there are from the level before, takes tiles of them by ticket, and
+// counts its output with one addition a round of a block. A row that does not fit is counted and not written, and the walk's
+// outcome says at which step; whoever asked takes a smaller strip then. Rows come in no order.
+//
+// A step copies the columns that later steps read (4 bytes a cell where its column has codes) beside the new one. Its checks are
+// made before anything is written (Wukong+G's steps write first: five kernels, each over whole tables).
+#include "lookup.h"
+
+static const u32 BLOCK = 256;
+// Candidates of a thread in a round: as many loads are under way at once.
+static const u32 ROUND = 4;
+
+// Brings a block's arguments to where all its threads read them fast.
+template <typename T> DEVICE void take(T& own, u64 arguments) {
+    u32* to = reinterpret_cast<u32*>(&own);
+    const u32* from = reinterpret_cast<const u32*>(arguments);
+    for (u32 word = thread_of_block(); word < sizeof(T) / 4; word += threads()) to[word] = from[word];
+    barrier();
+}
+
+// Sums of the threads before, within the block; `total` is that of all. Ends with a barrier's worth of order: `scratch` has
+// BLOCK / WARP + 1 places and may be used again after the caller's next barrier.
+DEVICE u64 sum_before(u64 own, u64* scratch, u64& total) {
+    u32 lane = thread_of_block() % WARP, warp = thread_of_block() / WARP;
+    u64 sum = own;
+    for (u32 distance = 1; distance < WARP; distance *= 2) {
+        u64 other = shuffle_up(sum, distance);
+        if (lane >= distance) sum += other;
+    }
+    if (lane == WARP - 1) scratch[warp] = sum;
+    barrier();
+    if (thread_of_block() == 0) {
+        u64 running = 0;
+        for (u32 each = 0; each < threads() / WARP; each++) {
+            u64 of_warp = scratch[each];
+            scratch[each] = running;
+            running += of_warp;
+        }
+        scratch[threads() / WARP] = running;
+    }
+    barrier();
+    total = scratch[threads() / WARP];
+    return scratch[warp] + sum - own;
+}
+
+DEVICE void put_cell(u64 cells, u32 wide, u64 row, const Column& column, u64 from) {
+    if (wide)
+        reinterpret_cast<u64*>(cells)[row] = load(reinterpret_cast<const u64*>(column.cells) + from);
+    else
+        reinterpret_cast<u32*>(cells)[row] = load(reinterpret_cast<const u32*>(column.cells) + from);
+}
+
+DEVICE u64 value_of(const Step& step, const Check& check, u32 which, u64 row, u64 made) {
+    if (which == COLUMNS) return made;
+    if (which == COLUMNS + 1) return check.constant;
+    return id_at(step.in[which], row);
+}
+
+DEVICE bool passes(const Step& step, u64 row, u64 made) {
+    for (u32 at = 0; at < step.checks; at++) {
+        const Check& check = step.check[at];
+        u64 left = value_of(step, check, check.left, row, made);
+        bool holds;
+        if (check.kind == CHECK_SAME) {
+            holds = left == value_of(step, check, check.right, row, made);
+        } else if (check.kind == CHECK_KEY) {
+            holds = ordinal_of(check.segment.index, left) != ABSENT;
+        } else if (check.kind == CHECK_ROWS) {
+            Rows rows = {check.from, check.to};
+            holds = is_among(check.segment.neighbours, rows, left);
+        } else {
+            u64 right = value_of(step, check, check.right, row, made);
+            holds = is_among(check.segment.neighbours, rows_of(check.segment, left), right);
+        }
+        if (!holds) return false;
+    }
+    return true;
+}
+
+// Takes the next tile for the block, in rows; false where none is left.
+DEVICE bool next_tile(Level* level, u64 rows, u64* shared, u64& tile) {
+    barrier();
+    if (thread_of_block() == 0) *shared = add_at(&level->tiles, 1) * threads();
+    barrier();
+    tile = *shared;
+    return tile < rows;
+}
+
+// Writes the rows of a round that passed: `kept` has a bit for each of the thread's candidates.
+struct Candidates {
+    u64 row[ROUND];
+    // Row of the segment.
+    u64 edge[ROUND];
+    u32 kept;
+};
+
+DEVICE void write_round(const Step& step, const Candidates& round, u64* scratch, u64* place) {
+    u64 total;
+    u64 before = sum_before(members(round.kept), scratch, total);
+    if (thread_of_block() == 0 && total != 0) *place = add_at(&reinterpret_cast<Level*>(step.output)->rows, total);
+    barrier();
+    if (total == 0) return;
+    u64 at = *place + before;
+    if (*place + total > step.capacity) {
+        if (thread_of_block() == 0) raise_at(&reinterpret_cast<Outcome*>(step.outcome)->overflow, step.number + 1);
+        return;
+    }
+    for (u32 one = 0; one < ROUND; one++) {
+        if ((round.kept >> one & 1) == 0) continue;
+        for (u32 column = 0; column < step.columns; column++)
+            if (step.out[column]) put_cell(step.out[column], step.in[column].wide, at, step.in[column], round.row[one]);
+        if (step.made) put_cell(step.made, step.segment.neighbours.wide, at, step.segment.neighbours, round.edge[one]);
+        at++;
+    }
+}
+
+// One row out for each neighbour that passes.
+KERNEL walk_expand(u64 arguments) {
+    SHARED Step step;
+    SHARED u64 ends[BLOCK], starts[BLOCK], scratch[BLOCK / WARP + 1], place;
+    take(step, arguments);
+    Level* input = reinterpret_cast<Level*>(step.input);
+    u64 rows = input->rows, tile;
+    if (reinterpret_cast<Outcome*>(step.outcome)->overflow) rows = 0;
+    u32 own = thread_of_block();
+    while (next_tile(input, rows, &place, tile)) {
+        Rows found = {0, 0};
+        if (tile + own < rows) found = rows_of(step.segment, id_at(step.in[step.from], tile + own));
+        u64 total;
+        u64 before = sum_before(found.to - found.from, scratch, total);
+        ends[own] = before + found.to - found.from;
+        // So that a candidate's number plus this is its row of the segment.
+        starts[own] = found.from - before;
+        barrier();
+        for (u64 begun = 0; begun < total; begun += BLOCK * ROUND) {
+            Candidates round;
+            round.kept = 0;
+            for (u32 one = 0; one < ROUND; one++) {
+                u64 number = begun + one * BLOCK + own;
+                if (number >= total) continue;
+                u32 low = 0, high = BLOCK - 1;
+                while (low < high) {
+                    u32 middle = (low + high) / 2;
+                    if (ends[middle] <= number)
+                        low = middle + 1;
+                    else
+                        high = middle;
+                }
+                round.row[one] = tile + low;
+                round.edge[one] = starts[low] + number;
+                u64 made = id_at(step.segment.neighbours, round.edge[one]);
+                if (passes(step, round.row[one], made)) round.kept |= 1u << one;
+            }
+            write_round(step, round, scratch, &place);
+            barrier();
+        }
+    }
+}
+
+// Keeps the rows that pass.
+KERNEL walk_filter(u64 arguments) {
+    SHARED Step step;
+    SHARED u64 scratch[BLOCK / WARP + 1], place;
+    take(step, arguments);
+    Level* input = reinterpret_cast<Level*>(step.input);
+    u64 rows = input->rows, tile;
+    if (reinterpret_cast<Outcome*>(step.outcome)->overflow) rows = 0;
+    while (next_tile(input, rows, &place, tile)) {
+        Candidates round;
+        round.kept = 0;
+        round.row[0] = tile + thread_of_block();
+        round.edge[0] = 0;
+        if (round.row[0] < rows && passes(step, round.row[0], 0)) round.kept = 1;
+        write_round(step, round, scratch, &place);
+    }
+}
+
+// Writes one key of a strip.
+DEVICE void put_key(const Seed& seed, u64 ordinal, u64 id) {
+    if (ordinal < seed.begin || ordinal >= seed.end) return;
+    if (seed.wide)
+        reinterpret_cast<u64*>(seed.out)[ordinal - seed.begin] = id;
+    else
+        reinterpret_cast<u32*>(seed.out)[ordinal - seed.begin] = u32(id - seed.base);
+}
+
+// The keys of a dense chunk: a thread for each word of members.
+DEVICE void put_dense(const Seed& seed, const Chunk& chunk, u64 thread, u64 all) {
+    const u64* blocks = reinterpret_cast<const u64*>(seed.index.data + (chunk.at & ~7ull));
+    u64 words = ((chunk.last - chunk.first) / 448 + 1) * 7;
+    for (u64 word = thread; word < words; word += all) {
+        const u64* block = blocks + word / 7 * 8;
+        u32 own = u32(word % 7);
+        u64 left = load(block + 1 + own);
+        if (left == 0) continue;
+        u64 ordinal = load(block) & ((1ull << 46) - 1);
+        for (u32 before = 0; before < own; before++) ordinal += members(load(block + 1 + before));
+        u64 id = chunk.first + word / 7 * 448 + own * 64;
+        for (; left; left &= left - 1) put_key(seed, ordinal++, id + first_member(left));
+    }
+}
+
+// Makes a strip of an index's keys a column.
+KERNEL walk_seed(u64 arguments) {
+    SHARED Seed seed;
+    take(seed, arguments);
+    u64 thread = u64(block_of_grid()) * threads() + thread_of_block(), all = u64(blocks()) * threads();
+    if (thread == 0) reinterpret_cast<Level*>(seed.level)->rows = seed.end - seed.begin;
+    for (u32 place = 0; place < seed.index.count; place++) {
+        Chunk chunk = chunk_at(seed.index, place);
+        u64 end = keys_until(seed.index, place);
+        if (end <= seed.begin || chunk.ordinal >= seed.end) continue;
+        u32 kind = chunk.at & 7;
+        if (kind == DENSE) {
+            put_dense(seed, chunk, thread, all);
+            continue;
+        }
+        u64 data = seed.index.data + (chunk.at & ~7ull);
+        for (u64 at = thread; at < end - chunk.ordinal; at += all) {
+            u64 id;
+            if (kind == SPARSE)
+                id = (chunk.first & ~0xffffull) | load(reinterpret_cast<const u16*>(data) + at);
+            else if (kind == NEAR)
+                id = chunk.first + load(reinterpret_cast<const u32*>(data) + at);
+            else
+                id = load(reinterpret_cast<const u64*>(data) + at);
+            put_key(seed, chunk.ordinal + at, id);
+        }
+    }
+}
+
+// A number that depends on every bit of two others.
+DEVICE u64 mixed(u64 sum, u64 value) {
+    u64 x = (sum ^ value) * 0x9e3779b97f4a7c15ull;
+    return x ^ (x >> 29);
+}
+
+// Counts the last level, and sums a number of each row's ids up where it is asked: the order of rows does not matter.
+KERNEL walk_finish(u64 arguments) {
+    SHARED Finish finish;
+    SHARED u64 scratch[BLOCK / WARP + 1];
+    take(finish, arguments);
+    u64 rows = reinterpret_cast<Level*>(finish.input)->rows;
+    Outcome* outcome = reinterpret_cast<Outcome*>(finish.outcome);
+    u64 thread = u64(block_of_grid()) * threads() + thread_of_block(), all = u64(blocks()) * threads();
+    if (thread == 0) outcome->rows = rows;
+    if (!finish.sums || outcome->overflow) return;
+    u64 sum = 0;
+    for (u64 row = thread; row < rows; row += all) {
+        u64 of_row = 0;
+        for (u32 column = 0; column < finish.columns; column++) of_row = mixed(of_row, id_at(finish.in[column], row));
+        sum += of_row;
+    }
+    u64 total;
+    sum_before(sum, scratch, total);
+    if (thread_of_block() == 0) add_at(&outcome->checksum, total);
+}
