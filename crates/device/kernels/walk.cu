@@ -231,11 +231,13 @@ KERNEL walk_seed(u64 arguments) {
     }
 }
 
-// A number that depends on every bit of two others.
-DEVICE u64 mixed(u64 sum, u64 value) {
-    u64 x = (sum ^ value) * 0x9e3779b97f4a7c15ull;
-    return x ^ (x >> 29);
+// As `explore::Checksum` folds a row: each id in turn, then once more.
+DEVICE u64 folded(u64 sum, u64 id) {
+    u64 product = (sum ^ id) * 0x9e3779b97f4a7c15ull;
+    return product << 29 | product >> 35;
 }
+
+DEVICE u64 spread(u64 value) { return (value ^ (value >> 32)) * 0x9e3779b97f4a7c15ull; }
 
 // Counts the last level, and sums a number of each row's ids up where it is asked: the order of rows does not matter.
 KERNEL walk_finish(u64 arguments) {
@@ -249,9 +251,9 @@ KERNEL walk_finish(u64 arguments) {
     if (!finish.sums || outcome->overflow) return;
     u64 sum = 0;
     for (u64 row = thread; row < rows; row += all) {
-        u64 of_row = 0;
-        for (u32 column = 0; column < finish.columns; column++) of_row = mixed(of_row, id_at(finish.in[column], row));
-        sum += of_row;
+        u64 of_row = 0x243f6a8885a308d3ull;
+        for (u32 column = 0; column < finish.columns; column++) of_row = folded(of_row, id_at(finish.in[column], row));
+        sum += spread(of_row);
     }
     u64 total;
     sum_before(sum, scratch, total);

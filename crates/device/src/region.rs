@@ -31,7 +31,36 @@ impl Region {
 
     /// All of it.
     pub fn whole(&self) -> Slice {
-        self.slice(0..self.bytes)
+        Slice {
+            address: self.address,
+            bytes: self.bytes,
+            owner: Arc::clone(&self.owner),
+        }
+    }
+
+    /// A part. Asserts that it lies within.
+    pub fn slice(&self, range: Range<u64>) -> Slice {
+        self.whole().slice(range)
+    }
+}
+
+/// A part of a [`Region`], which it keeps alive.
+#[derive(Clone)]
+pub struct Slice {
+    address: u64,
+    bytes: u64,
+    owner: Arc<dyn Any + Send + Sync>,
+}
+
+impl Slice {
+    /// Where it lies, as a kernel sees it.
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Bytes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// A part. Asserts that it lies within.
@@ -44,28 +73,8 @@ impl Region {
         Slice {
             address: self.address + range.start,
             bytes: range.end - range.start,
-            _owner: Arc::clone(&self.owner),
+            owner: Arc::clone(&self.owner),
         }
-    }
-}
-
-/// A part of a [`Region`], which it keeps alive.
-#[derive(Clone)]
-pub struct Slice {
-    address: u64,
-    bytes: u64,
-    _owner: Arc<dyn Any + Send + Sync>,
-}
-
-impl Slice {
-    /// Where it lies, as a kernel sees it.
-    pub fn address(&self) -> u64 {
-        self.address
-    }
-
-    /// Bytes.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
     }
 }
 

@@ -191,6 +191,11 @@ impl<'a> Prepared<'a> {
         self.scene.plan
     }
 
+    /// The id of each constant of the plan: the lexicon's, or one of this query where the lexicon has none.
+    pub fn ids(&self) -> &[VertexId] {
+        &self.scene.ids
+    }
+
     /// The terms of query-local ids in its rows.
     pub fn locals(&self) -> &LocalTerms<'a> {
         &self.scene.locals

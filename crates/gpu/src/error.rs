@@ -1,0 +1,71 @@
+//! Why a plan, or the rest of it, is walked on the processor.
+
+use device::DeviceError;
+use std::fmt;
+use store::ViewError;
+
+/// What the device does not do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotCovered {
+    /// The kernels have no such step; its name in plans.
+    Step(&'static str),
+    /// It looks at graphs by name, at a window, or at a segment with edges in named graphs.
+    Graphs,
+    /// It has a constant where kernels want a column, or a column where they want a constant.
+    Shape,
+    /// The predicate has no edge: nothing to walk.
+    NoEdges,
+    /// Rows are looked at together from here on.
+    Cut,
+    /// The table has too many columns.
+    Columns,
+    /// The plan has no further step.
+    End,
+}
+
+impl fmt::Display for NotCovered {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotCovered::Step(name) => write!(formatter, "{name} is not done there"),
+            NotCovered::Graphs => formatter.write_str("its graphs are told apart"),
+            NotCovered::Shape => formatter.write_str("its ends are not those of a list of rows"),
+            NotCovered::NoEdges => formatter.write_str("its predicate has no edge"),
+            NotCovered::Cut => formatter.write_str("it looks at rows together"),
+            NotCovered::Columns => formatter.write_str("its table has too many columns"),
+            NotCovered::End => formatter.write_str("there is none"),
+        }
+    }
+}
+
+/// Why a section was not walked.
+#[derive(Debug, thiserror::Error)]
+pub enum GpuError {
+    /// The device failed.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// The base's files are damaged.
+    #[error(transparent)]
+    View(#[from] ViewError),
+    /// Not even the plan's beginning is covered.
+    #[error("the device does not begin this plan: of step {step}, {why}")]
+    Nothing {
+        /// The first step that is not covered.
+        step: usize,
+        /// Why not.
+        why: NotCovered,
+    },
+    /// The segments of the query have no room.
+    #[error("the device has no room for a segment of {asked} bytes: {free} are left")]
+    NoRoom {
+        /// Bytes of the segment.
+        asked: u64,
+        /// Bytes that are left for images.
+        free: u64,
+    },
+    /// One element of the seed has more rows than the tables have room for.
+    #[error("the rows of one element of the seed have no room at step {step}")]
+    TooManyRows {
+        /// Number of the program's step.
+        step: usize,
+    },
+}

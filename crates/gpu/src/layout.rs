@@ -1,0 +1,184 @@
+//! What kernels are told: the structs of `crates/device/kernels/layout.h`, word for word.
+//!
+//! A test compares the sizes of the two; the order of fields is read side by side.
+
+use bytemuck::{Pod, Zeroable};
+
+/// Columns of a table.
+pub(crate) const COLUMNS: usize = 12;
+
+/// Checks of a step.
+pub(crate) const CHECKS: usize = 4;
+
+/// In place of a column's number: what the step makes.
+pub(crate) const MADE: u32 = COLUMNS as u32;
+
+/// In place of a column's number: the check's constant.
+pub(crate) const CONSTANT: u32 = COLUMNS as u32 + 1;
+
+/// Threads of a block.
+pub(crate) const BLOCK: u32 = 256;
+
+/// Cells and how they become ids.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Column {
+    /// Address of the cells.
+    pub cells: u64,
+    /// Address of the planes' bases, where there are several.
+    pub bases: u64,
+    /// The base, where there is one.
+    pub base: u64,
+    /// 1: cells of 8 bytes, ids; 0: of 4 bytes.
+    pub wide: u32,
+    /// Bits of a cell that choose its plane.
+    pub plane_bits: u32,
+}
+
+impl Column {
+    /// Bytes of a cell.
+    pub(crate) fn cell_bytes(&self) -> u64 {
+        if self.wide == 0 { 4 } else { 8 }
+    }
+}
+
+/// A part of a key index.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Chunk {
+    pub first: u64,
+    pub last: u64,
+    /// Where its data begin within the index's, plus its kind.
+    pub at: u64,
+    pub ordinal: u64,
+}
+
+/// A key index.
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Index {
+    pub data: u64,
+    pub chunks: u64,
+    pub jump: u64,
+    pub keys: u64,
+    pub count: u32,
+    pub jumps: u32,
+    pub first: Chunk,
+}
+
+/// A predicate in a direction.
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Segment {
+    pub index: Index,
+    pub neighbours: Column,
+    pub offsets: u64,
+    pub rows: u64,
+    /// An offset has 2^width bytes.
+    pub width: u32,
+    pub functional: u32,
+}
+
+/// What [`Check::kind`] can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum CheckKind {
+    Same,
+    Key,
+    Rows,
+    Edge,
+}
+
+/// A condition on a row.
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Check {
+    pub segment: Segment,
+    pub constant: u64,
+    pub from: u64,
+    pub to: u64,
+    pub kind: u32,
+    pub left: u32,
+    pub right: u32,
+    pub unused: u32,
+}
+
+/// What is counted of a level.
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Level {
+    pub rows: u64,
+    pub tiles: u64,
+}
+
+/// What became of a walk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Outcome {
+    /// 1 + the step whose rows had no room, or 0.
+    pub overflow: u64,
+    pub rows: u64,
+    pub checksum: u64,
+    pub unused: u64,
+}
+
+/// Keys of an index become a column.
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Seed {
+    pub index: Index,
+    pub begin: u64,
+    pub end: u64,
+    pub level: u64,
+    pub out: u64,
+    pub base: u64,
+    pub wide: u32,
+    pub unused: u32,
+}
+
+/// A table becomes the next.
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Step {
+    pub input: u64,
+    pub output: u64,
+    pub outcome: u64,
+    pub capacity: u64,
+    pub segment: Segment,
+    pub from: u32,
+    pub columns: u32,
+    pub checks: u32,
+    pub number: u32,
+    pub columns_in: [Column; COLUMNS],
+    pub columns_out: [u64; COLUMNS],
+    pub made: u64,
+    pub unused: u64,
+    pub check: [Check; CHECKS],
+}
+
+/// The last table is summed up.
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Finish {
+    pub input: u64,
+    pub outcome: u64,
+    pub columns: u32,
+    pub sums: u32,
+    pub columns_in: [Column; COLUMNS],
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn structs_are_as_long_as_the_kernels_say() {
+        let ours = [size_of::<Seed>(), size_of::<Step>(), size_of::<Finish>()];
+        let theirs = device::twin::argument_bytes();
+        if theirs == [0; 3] {
+            eprintln!("SKIPPED: there is no host twin without a C++ compiler");
+            return;
+        }
+        assert_eq!(ours.map(|bytes| bytes as u64), theirs);
+    }
+}

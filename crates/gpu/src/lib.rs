@@ -1,0 +1,114 @@
+//! Sections of a walk on a device: the first steps of a plan, from its seed on, done by kernels.
+//!
+//! ```text
+//!  Prepared --compile--> program --+--> strip of the seed: one graph of launches --> rows, counted or read
+//!  segments of the base --image----+         overflow: the strip is halved
+//! ```
+//!
+//! A [`Gpu`] holds images of a base's segments in the device's memory and room for tables. [`Gpu::section`] takes the longest
+//! beginning of a plan that the kernels cover ([`program`]); what stands behind it is walked on the processor, over the rows
+//! that [`Section::read`] gives (`explore::Walk::section`). A [`Section`] walks the seed strip by strip, each by one launch: counts stay
+//! on the device from step to step (Wukong+G, ATC'18, section 3, has the host ask for each).
+//!
+//! Invariant: a strip's rows are all there or the strip says where there was no room; nothing of it has been given out then.
+//!
+//! Does not know: nodes, windows, query text, clocks, threads.
+
+mod arena;
+mod error;
+mod image;
+mod layout;
+mod program;
+mod section;
+
+pub use error::{GpuError, NotCovered};
+pub use section::{Ran, Section};
+
+use arena::Arena;
+use device::{Device, Stream};
+use explore::Prepared;
+use image::Images;
+use query::plan::Slot;
+use std::sync::{Arc, Mutex, PoisonError};
+use store::Snapshot;
+
+/// How a device's memory is divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// Bytes for images of segments.
+    pub images: u64,
+    /// Bytes for the tables of a section that runs.
+    pub tables: u64,
+}
+
+/// A device with the images of one base.
+pub struct Gpu {
+    device: Arc<dyn Device>,
+    stream: Stream,
+    snapshot: Arc<Snapshot>,
+    images: Mutex<Images>,
+    memory: Memory,
+}
+
+impl Gpu {
+    /// Takes the memory for images; that for tables is taken by each section.
+    pub fn new(
+        device: Arc<dyn Device>,
+        snapshot: Arc<Snapshot>,
+        memory: Memory,
+    ) -> Result<Gpu, GpuError> {
+        let stream = device.stream()?;
+        let arena = Arena::new(&*device, memory.images)?;
+        Ok(Gpu {
+            device,
+            stream,
+            snapshot,
+            images: Mutex::new(Images::new(arena)),
+            memory,
+        })
+    }
+
+    /// The device.
+    pub fn device(&self) -> &Arc<dyn Device> {
+        &self.device
+    }
+
+    /// Bytes of images that are on the device.
+    pub fn image_bytes(&self) -> u64 {
+        self.locked().used()
+    }
+
+    /// The longest beginning of the plan that the device walks, with its segments on the device. The plan is prepared for
+    /// the base that this device has images of, or for a version whose layers leave the plan's segments alone.
+    pub fn section(&self, prepared: &Prepared<'_>) -> Result<Section, GpuError> {
+        self.section_with_sum(prepared, &[])
+    }
+
+    /// The same, with a checksum over these columns for each strip; columns that the last table does not have are
+    /// left out.
+    pub fn section_with_sum(
+        &self,
+        prepared: &Prepared<'_>,
+        columns: &[Slot],
+    ) -> Result<Section, GpuError> {
+        let program = {
+            let mut images = self.locked();
+            let mut image =
+                |segment| images.segment(&*self.device, &self.stream, &self.snapshot, segment);
+            program::compile(prepared, &self.snapshot, &mut image)?
+        };
+        let device = Arc::clone(&self.device);
+        Section::new(
+            device,
+            self.stream.clone(),
+            &program,
+            self.memory.tables,
+            columns,
+        )
+    }
+
+    fn locked(&self) -> std::sync::MutexGuard<'_, Images> {
+        // An image is in the list when it is whole; one that a panic left out is made again.
+        self.images.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,374 @@
+//! Programs: the beginning of a plan in the words of kernels.
+//!
+//! The first step makes the seed: the list of a constant, read where it lies, or the keys of a segment. Each expansion after it
+//! is a step of the program, and checks that follow are fused into the step before as long as it has room for them: a row that
+//! fails is never written. What becomes of a step of the plan:
+//!
+//! | action | on the device |
+//! |---|---|
+//! | `Expand` from a constant, first | seed: rows of the segment |
+//! | `ExpandKeys`, first | seed: keys of the index |
+//! | `Expand` from a column | expansion |
+//! | `Intersect` | expansion by the first side, check by the second |
+//! | `Check`, both ends columns | is the one in the list of the other |
+//! | `Check`, one end constant | a bit of the constant's dense list, else a search in its list |
+//! | `Same` | equality |
+//!
+//! Everything else ends the program; so do named graphs, other sources than the store, and the [cut](Prepared::cut).
+
+use crate::error::{GpuError, NotCovered};
+use crate::image::Image;
+use crate::layout::{self, CheckKind};
+use explore::Prepared;
+use query::plan::{Action, ConstantId, Node, Scope, Side, Slot, Source, Step};
+use rdf::{Direction, VertexId};
+use std::ops::Range;
+use std::sync::Arc;
+use store::{GraphView, SegmentKey, Snapshot};
+
+/// See the head of this file.
+pub(crate) struct Program {
+    pub(crate) seed: ProgramSeed,
+    pub(crate) steps: Vec<ProgramStep>,
+    /// Steps of the plan that it does.
+    pub(crate) covered: usize,
+    /// Why not more.
+    pub(crate) why: NotCovered,
+    /// The column of the seed.
+    pub(crate) slot: Slot,
+}
+
+/// Where the first column comes from.
+pub(crate) enum ProgramSeed {
+    /// Rows of a segment's neighbours.
+    Rows(Arc<Image>, Range<u64>),
+    /// Keys of a segment's index.
+    Keys(Arc<Image>),
+}
+
+/// A table becomes the next one.
+pub(crate) struct ProgramStep {
+    /// What is expanded, of which column, into which; `None`: rows are only checked.
+    pub(crate) expansion: Option<(Arc<Image>, Slot, Slot)>,
+    pub(crate) checks: Vec<ProgramCheck>,
+    /// The columns after it.
+    pub(crate) keep: Vec<Slot>,
+}
+
+/// A condition on a row.
+pub(crate) struct ProgramCheck {
+    pub(crate) kind: CheckKind,
+    pub(crate) segment: layout::Segment,
+    pub(crate) rows: Range<u64>,
+    pub(crate) left: Operand,
+    pub(crate) right: Operand,
+}
+
+/// What a check reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operand {
+    Column(Slot),
+    Constant(VertexId),
+}
+
+/// Gives the image of a segment.
+pub(crate) type ImageOf<'i> = dyn FnMut(SegmentKey) -> Result<Option<Arc<Image>>, GpuError> + 'i;
+
+/// Why a step is not taken.
+enum Stop {
+    Why(NotCovered),
+    Failed(GpuError),
+}
+
+impl From<GpuError> for Stop {
+    fn from(error: GpuError) -> Stop {
+        Stop::Failed(error)
+    }
+}
+
+impl From<NotCovered> for Stop {
+    fn from(why: NotCovered) -> Stop {
+        Stop::Why(why)
+    }
+}
+
+/// Compiles the longest beginning that is covered.
+pub(crate) fn compile(
+    prepared: &Prepared<'_>,
+    snapshot: &Snapshot,
+    image: &mut ImageOf<'_>,
+) -> Result<Program, GpuError> {
+    let mut compiler = Compiler {
+        prepared,
+        snapshot,
+        image,
+    };
+    let steps = &prepared.plan().steps;
+    let nothing = |step, why| Err(GpuError::Nothing { step, why });
+    let (seed, slot) = match steps.first().map(|first| compiler.seed(first)) {
+        None => return nothing(0, NotCovered::End),
+        Some(Err(Stop::Why(why))) => return nothing(0, why),
+        Some(Err(Stop::Failed(error))) => return Err(error),
+        Some(Ok(seed)) => seed,
+    };
+    let mut program = Program {
+        seed,
+        steps: Vec::new(),
+        covered: 1,
+        why: NotCovered::End,
+        slot,
+    };
+    for (at, step) in steps.iter().enumerate().skip(1) {
+        let taken = if at >= prepared.cut() {
+            Err(NotCovered::Cut.into())
+        } else {
+            compiler.step(step, &mut program.steps)
+        };
+        match taken {
+            Ok(()) => program.covered = at + 1,
+            Err(Stop::Failed(error)) => return Err(error),
+            Err(Stop::Why(why)) => {
+                program.why = why;
+                break;
+            }
+        }
+    }
+    if program.steps.is_empty() {
+        return nothing(1, program.why);
+    }
+    Ok(program)
+}
+
+struct Compiler<'c, 'a, 'i> {
+    prepared: &'c Prepared<'a>,
+    snapshot: &'c Snapshot,
+    image: &'c mut ImageOf<'i>,
+}
+
+impl Compiler<'_, '_, '_> {
+    fn seed(&mut self, step: &Step) -> Result<(ProgramSeed, Slot), Stop> {
+        if self.prepared.cut() == 0 {
+            return Err(NotCovered::Cut.into());
+        }
+        match step.action {
+            Action::Expand {
+                from: Node::Constant(from),
+                predicate,
+                direction,
+                scope,
+                source,
+                into,
+            } if step.kept(into).is_some() => {
+                let (key, image) = self.segment(predicate, direction, scope, source)?;
+                let rows = self.rows_of(key, from)?.map_or(0..0, |(_, rows)| rows);
+                Ok((ProgramSeed::Rows(image, rows), into))
+            }
+            Action::ExpandKeys {
+                predicate,
+                direction,
+                scope,
+                source,
+                into,
+            } if step.kept(into).is_some() => {
+                let (_, image) = self.segment(predicate, direction, scope, source)?;
+                Ok((ProgramSeed::Keys(image), into))
+            }
+            Action::Expand { .. } | Action::ExpandKeys { .. } => Err(NotCovered::Shape.into()),
+            ref other => Err(NotCovered::Step(other.name()).into()),
+        }
+    }
+
+    /// Adds a step of the plan, or leaves `steps` as they are.
+    fn step(&mut self, step: &Step, steps: &mut Vec<ProgramStep>) -> Result<(), Stop> {
+        if step.keep.len() > layout::COLUMNS {
+            return Err(NotCovered::Columns.into());
+        }
+        let check = match step.action {
+            Action::Expand {
+                from: Node::Slot(from),
+                predicate,
+                direction,
+                scope,
+                source,
+                into,
+            } => {
+                let (_, image) = self.segment(predicate, direction, scope, source)?;
+                steps.push(ProgramStep {
+                    expansion: Some((image, from, into)),
+                    checks: Vec::new(),
+                    keep: step.keep.clone(),
+                });
+                return Ok(());
+            }
+            Action::Intersect { sides, into } => {
+                let [first, second] = [self.side(sides[0])?, self.side(sides[1])?];
+                let check = ProgramCheck {
+                    kind: CheckKind::Edge,
+                    segment: second.segment,
+                    rows: 0..0,
+                    left: Operand::Column(sides[1].from),
+                    right: Operand::Column(into),
+                };
+                steps.push(ProgramStep {
+                    expansion: Some((first, sides[0].from, into)),
+                    checks: vec![check],
+                    keep: step.keep.clone(),
+                });
+                return Ok(());
+            }
+            Action::Same { left, right } => ProgramCheck {
+                kind: CheckKind::Same,
+                segment: layout::Segment::default(),
+                rows: 0..0,
+                left: Operand::Column(left),
+                right: Operand::Column(right),
+            },
+            Action::Check { .. } => self.check(step)?,
+            ref other => return Err(NotCovered::Step(other.name()).into()),
+        };
+        match steps.last_mut() {
+            Some(last) if last.checks.len() < layout::CHECKS => {
+                last.checks.push(check);
+                last.keep.clone_from(&step.keep);
+            }
+            _ => steps.push(ProgramStep {
+                expansion: None,
+                checks: vec![check],
+                keep: step.keep.clone(),
+            }),
+        }
+        Ok(())
+    }
+
+    fn side(&mut self, side: Side) -> Result<Arc<Image>, Stop> {
+        let predicate = Node::Constant(side.predicate);
+        let found = self.segment(predicate, side.direction, side.scope, side.source)?;
+        Ok(found.1)
+    }
+
+    fn check(&mut self, step: &Step) -> Result<ProgramCheck, Stop> {
+        let Action::Check {
+            subject,
+            predicate,
+            object,
+            from,
+            scope,
+            source,
+        } = step.action
+        else {
+            unreachable!("the caller has looked");
+        };
+        match (subject, object) {
+            (Node::Slot(subject), Node::Slot(object)) => {
+                let (_, image) = self.segment(predicate, from, scope, source)?;
+                let (left, right) = match from {
+                    Direction::Out => (subject, object),
+                    Direction::In => (object, subject),
+                };
+                Ok(edge(&image, left, Operand::Column(right)))
+            }
+            (Node::Slot(subject), Node::Constant(object)) => {
+                let end = (object, Direction::In);
+                self.check_constant(predicate, end, subject, from, (scope, source))
+            }
+            (Node::Constant(subject), Node::Slot(object)) => {
+                let end = (subject, Direction::Out);
+                self.check_constant(predicate, end, object, from, (scope, source))
+            }
+            (Node::Constant(_), Node::Constant(_)) => Err(NotCovered::Shape.into()),
+        }
+    }
+
+    /// A check with one constant end; `direction` is that in which the constant is the key.
+    fn check_constant(
+        &mut self,
+        predicate: Node,
+        (constant, direction): (ConstantId, Direction),
+        column: Slot,
+        from: Direction,
+        (scope, source): (Scope, Source),
+    ) -> Result<ProgramCheck, Stop> {
+        let (key, image) = self.segment(predicate, direction, scope, source)?;
+        let found = self.rows_of(key, constant)?;
+        let dense = found
+            .as_ref()
+            .and_then(|(ordinal, _)| image.dense(*ordinal));
+        if let Some(index) = dense {
+            return Ok(ProgramCheck {
+                kind: CheckKind::Key,
+                segment: layout::Segment {
+                    index: *index,
+                    ..layout::Segment::default()
+                },
+                rows: 0..0,
+                left: Operand::Column(column),
+                right: Operand::Column(column),
+            });
+        }
+        if from != direction && found.is_some() {
+            let (_, image) = self.segment(predicate, from, scope, source)?;
+            let constant = Operand::Constant(self.id(constant));
+            return Ok(edge(&image, column, constant));
+        }
+        Ok(ProgramCheck {
+            kind: CheckKind::Rows,
+            segment: image.segment,
+            rows: found.map_or(0..0, |(_, rows)| rows),
+            left: Operand::Column(column),
+            right: Operand::Column(column),
+        })
+    }
+
+    fn id(&self, constant: ConstantId) -> VertexId {
+        self.prepared.ids()[constant.0 as usize]
+    }
+
+    /// The ordinal and the rows of a constant in a segment.
+    fn rows_of(
+        &self,
+        key: SegmentKey,
+        constant: ConstantId,
+    ) -> Result<Option<(u64, Range<u64>)>, Stop> {
+        let found = self.snapshot.raw_rows(key, self.id(constant));
+        Ok(found.map_err(GpuError::View)?)
+    }
+
+    /// The segment of a pattern, whose graphs need not be told apart.
+    fn segment(
+        &mut self,
+        predicate: Node,
+        direction: Direction,
+        scope: Scope,
+        source: Source,
+    ) -> Result<(SegmentKey, Arc<Image>), Stop> {
+        let has_clause = self.prepared.plan().dataset.graphs.is_some();
+        if !source.is_store() || scope != Scope::Default || has_clause {
+            return Err(NotCovered::Graphs.into());
+        }
+        let Node::Constant(predicate) = predicate else {
+            return Err(NotCovered::Shape.into());
+        };
+        let Some(predicate) = self.snapshot.predicate_id(self.id(predicate)) else {
+            return Err(NotCovered::NoEdges.into());
+        };
+        let key = SegmentKey {
+            predicate,
+            direction,
+        };
+        match (self.image)(key)? {
+            None => Err(NotCovered::NoEdges.into()),
+            Some(image) if image.has_graphs => Err(NotCovered::Graphs.into()),
+            Some(image) => Ok((key, image)),
+        }
+    }
+}
+
+fn edge(image: &Image, left: Slot, right: Operand) -> ProgramCheck {
+    ProgramCheck {
+        kind: CheckKind::Edge,
+        segment: image.segment,
+        rows: 0..0,
+        left: Operand::Column(left),
+        right,
+    }
+}

@@ -1,0 +1,570 @@
+//! A section that runs: its tables, its block of arguments, the graph that is launched once a strip.
+//!
+//! Two halves of one region take turns: a step reads the table in one and writes the next into the other. How many rows fit is
+//! each step's own, by its columns. Counts, arguments and what became of the walk lie together, so that one copy at the beginning of the
+//! graph sets all of them and one at its end brings the outcome back. A strip is a range of the seed; one whose rows did not
+//! fit anywhere has given nothing out, and is walked again in halves.
+
+use crate::arena::ALIGNMENT;
+use crate::error::{GpuError, NotCovered};
+use crate::image::Image;
+use crate::layout::{self, BLOCK, COLUMNS};
+use crate::program::{Operand, Program, ProgramCheck, ProgramSeed, ProgramStep};
+use bytemuck::Pod;
+use device::{Device, Graph, HostRegion, Kernel, Launch, Node, Region, Slice, Stream};
+use query::plan::Slot;
+use rdf::VertexId;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Rows of a table at most: places are counted in 32 bits by whoever reads them.
+const ROWS_MAX: u64 = 1 << 31;
+
+/// What became of a strip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ran {
+    /// Its rows.
+    pub rows: u64,
+    /// The sum over rows that `explore::Checksum` makes, where columns were named for it; else 0.
+    pub checksum: u64,
+}
+
+/// See the head of this file.
+pub struct Section {
+    device: Arc<dyn Device>,
+    stream: Stream,
+    graph: Graph,
+    /// What is uploaded at the beginning of each launch.
+    arguments: Vec<u64>,
+    staged: HostRegion,
+    returned: HostRegion,
+    _block: Slice,
+    seed: Seeded,
+    /// The last table.
+    columns: Vec<(Slot, layout::Column)>,
+    last: Region,
+    covered: usize,
+    why: NotCovered,
+    /// Elements of the seed that were walked at once last.
+    strip: u64,
+    launches: u64,
+    _images: Vec<Arc<Image>>,
+}
+
+/// How a strip's beginning and length stand in the arguments.
+enum Seeded {
+    /// A column that is a part of a segment: where its address and its count stand; the address of the first row.
+    Rows {
+        cells_at: usize,
+        count_at: usize,
+        first: u64,
+        cell_bytes: u64,
+        rows: u64,
+    },
+    /// Keys: where the range stands; a strip's most keys.
+    Keys {
+        range_at: usize,
+        keys: u64,
+        most: u64,
+    },
+}
+
+/// A table while addresses are given out.
+struct Table {
+    columns: Vec<(Slot, layout::Column)>,
+    capacity: u64,
+}
+
+impl Section {
+    /// Gives a program its memory and records its launches; each sums these columns of the last table up.
+    pub(crate) fn new(
+        device: Arc<dyn Device>,
+        stream: Stream,
+        program: &Program,
+        table_bytes: u64,
+        sums: &[Slot],
+    ) -> Result<Section, GpuError> {
+        let tables = device.region(table_bytes)?;
+        let mut writer = Writer::new(program, &tables);
+        let block = device.region(writer.bytes())?.whole();
+        writer.base = block.address();
+        let written = writer.write(program, sums);
+        let staged = device.stage(block.bytes())?;
+        let returned = device.stage(size_of::<layout::Outcome>() as u64)?;
+        let part = |at: usize, bytes: usize| block.slice(at as u64..(at + bytes) as u64);
+        let mut nodes = vec![Node::Upload {
+            to: block.clone(),
+            from: &staged,
+        }];
+        for (kernel, at, bytes) in &written.launches {
+            nodes.push(Node::Launch(Launch {
+                kernel: *kernel,
+                grid: device.blocks(*kernel, BLOCK)?,
+                block: BLOCK,
+                arguments: part(*at, *bytes),
+            }));
+        }
+        nodes.push(Node::Download {
+            from: part(written.outcome_at, size_of::<layout::Outcome>()),
+            to: &returned,
+        });
+        let graph = device.record(&stream, &nodes)?;
+        let images = images_of(program);
+        Ok(Section {
+            graph,
+            arguments: written.words,
+            staged,
+            returned,
+            _block: block,
+            strip: written.seed.strip(),
+            seed: written.seed,
+            columns: written.columns,
+            last: tables,
+            covered: program.covered,
+            why: program.why,
+            launches: 0,
+            _images: images,
+            device,
+            stream,
+        })
+    }
+
+    /// Steps of the plan that it does, from the first on.
+    pub fn covered(&self) -> usize {
+        self.covered
+    }
+
+    /// Why it ends there.
+    pub fn why(&self) -> NotCovered {
+        self.why
+    }
+
+    /// Elements of the seed.
+    pub fn seeds(&self) -> u64 {
+        match self.seed {
+            Seeded::Rows { rows, .. } => rows,
+            Seeded::Keys { keys, .. } => keys,
+        }
+    }
+
+    /// Times that its graph was launched.
+    pub fn launches(&self) -> u64 {
+        self.launches
+    }
+
+    /// Walks the next strip of what is left, `from` on; gives where it ends. Halves it as often as its rows have no room.
+    pub fn next(&mut self, from: u64) -> Result<(Ran, u64), GpuError> {
+        loop {
+            let to = self.seeds().min(from + self.strip);
+            match self.run(from..to)? {
+                Ok(ran) => return Ok((ran, to)),
+                Err(step) if to - from <= 1 => return Err(GpuError::TooManyRows { step }),
+                Err(_) => self.strip = (to - from).div_ceil(2),
+            }
+        }
+    }
+
+    /// Walks all strips and shows each to `each`, which may [read](Section::read) its rows.
+    pub fn run_all(
+        &mut self,
+        mut each: impl FnMut(&mut Section, Ran) -> Result<(), GpuError>,
+    ) -> Result<(), GpuError> {
+        let mut from = 0;
+        while from < self.seeds() {
+            let (ran, to) = self.next(from)?;
+            each(self, ran)?;
+            from = to;
+        }
+        Ok(())
+    }
+
+    /// Walks a strip: its outcome, or the number of the step at which rows had no room.
+    fn run(&mut self, strip: Range<u64>) -> Result<Result<Ran, usize>, GpuError> {
+        self.seed.patch(&mut self.arguments, &strip);
+        for (word, value) in self.staged.words().iter().zip(&self.arguments) {
+            word.store(*value, Ordering::Relaxed);
+        }
+        self.device.replay(&self.graph)?;
+        let mark = self.device.mark(&self.stream)?;
+        self.device.wait(&mark)?;
+        self.launches += 1;
+        let word = |at: usize| self.returned.words()[at].load(Ordering::Acquire);
+        let (overflow, rows, checksum) = (word(0), word(1), word(2));
+        match overflow {
+            0 => Ok(Ok(Ran { rows, checksum })),
+            step => Ok(Err(step as usize - 1)),
+        }
+    }
+
+    /// The columns of the last strip's rows from `rows`, as ids.
+    pub fn read(&self, rows: Range<u64>) -> Result<Vec<(Slot, Vec<VertexId>)>, GpuError> {
+        let mut read = Vec::with_capacity(self.columns.len());
+        for (slot, column) in &self.columns {
+            read.push((*slot, self.read_column(column, &rows)?));
+        }
+        Ok(read)
+    }
+
+    fn read_column(
+        &self,
+        column: &layout::Column,
+        rows: &Range<u64>,
+    ) -> Result<Vec<VertexId>, GpuError> {
+        let width = column.cell_bytes();
+        let from = column.cells - self.last.whole().address() + rows.start * width;
+        let bytes = (rows.end - rows.start) * width;
+        let slice = self.last.slice(from..from + bytes);
+        let count = (rows.end - rows.start) as usize;
+        if column.wide == 1 {
+            let mut ids = vec![VertexId::UNBOUND; count];
+            self.device
+                .download(&self.stream, &slice, bytemuck::cast_slice_mut(&mut ids))?;
+            return Ok(ids);
+        }
+        let mut codes = vec![0u32; count];
+        self.device
+            .download(&self.stream, &slice, bytemuck::cast_slice_mut(&mut codes))?;
+        let decode = self.decoder(column)?;
+        Ok(codes.into_iter().map(decode).collect())
+    }
+
+    /// How codes of a column become ids.
+    fn decoder(
+        &self,
+        column: &layout::Column,
+    ) -> Result<impl Fn(u32) -> VertexId + use<>, GpuError> {
+        let bits = column.plane_bits;
+        let bases = self
+            ._images
+            .iter()
+            .find(|image| image.segment.neighbours.bases == column.bases)
+            .map(|image| image.bases.clone());
+        let bases = match (bits, bases) {
+            (1.., Some(bases)) => bases,
+            _ => vec![column.base],
+        };
+        Ok(move |code: u32| {
+            let plane = code.checked_shr(32 - bits).unwrap_or(0);
+            let rest = u64::from(code) & (u64::from(u32::MAX) >> bits);
+            VertexId::from_bits(bases[plane as usize].wrapping_add(rest))
+        })
+    }
+}
+
+fn images_of(program: &Program) -> Vec<Arc<Image>> {
+    let (ProgramSeed::Rows(seed, _) | ProgramSeed::Keys(seed)) = &program.seed;
+    let expanded = program
+        .steps
+        .iter()
+        .filter_map(|step| step.expansion.as_ref());
+    std::iter::once(seed)
+        .chain(expanded.map(|(image, _, _)| image))
+        .cloned()
+        .collect()
+}
+
+impl Seeded {
+    /// Elements of a first strip.
+    fn strip(&self) -> u64 {
+        match self {
+            Seeded::Rows { rows, .. } => (*rows).clamp(1, ROWS_MAX),
+            Seeded::Keys { keys, most, .. } => (*keys).min(*most).clamp(1, ROWS_MAX),
+        }
+    }
+
+    fn patch(&self, words: &mut [u64], strip: &Range<u64>) {
+        match *self {
+            Seeded::Rows {
+                cells_at,
+                count_at,
+                first,
+                cell_bytes,
+                ..
+            } => {
+                words[cells_at] = first + strip.start * cell_bytes;
+                words[count_at] = strip.end - strip.start;
+            }
+            Seeded::Keys { range_at, .. } => {
+                words[range_at] = strip.start;
+                words[range_at + 1] = strip.end;
+            }
+        }
+    }
+}
+
+/// What was written for a program.
+struct Written {
+    words: Vec<u64>,
+    launches: Vec<(Kernel, usize, usize)>,
+    outcome_at: usize,
+    seed: Seeded,
+    columns: Vec<(Slot, layout::Column)>,
+}
+
+/// Writes arguments: levels, the outcome, then a block for each kernel.
+struct Writer {
+    base: u64,
+    levels: usize,
+    halves: [Range<u64>; 2],
+}
+
+impl Writer {
+    fn new(program: &Program, tables: &Region) -> Writer {
+        let address = tables.whole().address();
+        let middle = tables.bytes() / 2 / ALIGNMENT * ALIGNMENT;
+        Writer {
+            base: 0,
+            levels: program.steps.len() + 1,
+            halves: [
+                address..address + middle,
+                address + middle..address + tables.bytes(),
+            ],
+        }
+    }
+
+    fn outcome_at(&self) -> usize {
+        self.levels * size_of::<layout::Level>()
+    }
+
+    fn seed_at(&self) -> usize {
+        self.outcome_at() + size_of::<layout::Outcome>()
+    }
+
+    fn step_at(&self, step: usize) -> usize {
+        self.seed_at() + size_of::<layout::Seed>() + step * size_of::<layout::Step>()
+    }
+
+    fn finish_at(&self) -> usize {
+        self.step_at(self.levels - 1)
+    }
+
+    fn bytes(&self) -> u64 {
+        (self.finish_at() + size_of::<layout::Finish>()) as u64
+    }
+
+    fn level(&self, number: usize) -> u64 {
+        self.base + (number * size_of::<layout::Level>()) as u64
+    }
+
+    fn outcome(&self) -> u64 {
+        self.base + self.outcome_at() as u64
+    }
+
+    fn write(&self, program: &Program, sums: &[Slot]) -> Written {
+        let mut words = vec![0u64; self.bytes() as usize / 8];
+        let mut launches = Vec::with_capacity(program.steps.len() + 2);
+        let (mut table, seed) = self.seed(program, &mut words, &mut launches);
+        for (number, step) in program.steps.iter().enumerate() {
+            let (next, arguments) = self.step(number, step, &table);
+            let at = self.step_at(number);
+            put(&mut words, at, &arguments);
+            let kernel = match step.expansion {
+                Some(_) => Kernel::Expand,
+                None => Kernel::Filter,
+            };
+            launches.push((kernel, at, size_of::<layout::Step>()));
+            table = next;
+        }
+        let summed = sums.iter().filter_map(|slot| table.column(*slot));
+        let mut finish = layout::Finish {
+            input: self.level(self.levels - 1),
+            outcome: self.outcome(),
+            columns: 0,
+            sums: u32::from(!sums.is_empty()),
+            columns_in: [layout::Column::default(); COLUMNS],
+        };
+        for column in summed {
+            finish.columns_in[finish.columns as usize] = *column;
+            finish.columns += 1;
+        }
+        put(&mut words, self.finish_at(), &finish);
+        launches.push((
+            Kernel::Finish,
+            self.finish_at(),
+            size_of::<layout::Finish>(),
+        ));
+        Written {
+            words,
+            launches,
+            outcome_at: self.outcome_at(),
+            seed,
+            columns: table.columns,
+        }
+    }
+
+    fn seed(
+        &self,
+        program: &Program,
+        words: &mut [u64],
+        launches: &mut Vec<(Kernel, usize, usize)>,
+    ) -> (Table, Seeded) {
+        match &program.seed {
+            ProgramSeed::Rows(image, rows) => {
+                let neighbours = image.segment.neighbours;
+                let column = layout::Column {
+                    cells: neighbours.cells + rows.start * neighbours.cell_bytes(),
+                    ..neighbours
+                };
+                let in_step = std::mem::offset_of!(layout::Step, columns_in);
+                let seeded = Seeded::Rows {
+                    cells_at: (self.step_at(0) + in_step) / 8,
+                    count_at: 0,
+                    first: column.cells,
+                    cell_bytes: column.cell_bytes(),
+                    rows: rows.end - rows.start,
+                };
+                let columns = vec![(program.slot, column)];
+                (
+                    Table {
+                        columns,
+                        capacity: ROWS_MAX,
+                    },
+                    seeded,
+                )
+            }
+            ProgramSeed::Keys(image) => {
+                let index = image.segment.index;
+                let half = &self.halves[0];
+                let (column, capacity) = key_column(image, half);
+                let seed = layout::Seed {
+                    index,
+                    begin: 0,
+                    end: 0,
+                    level: self.level(0),
+                    out: column.cells,
+                    base: column.base,
+                    wide: column.wide,
+                    unused: 0,
+                };
+                put(words, self.seed_at(), &seed);
+                launches.push((Kernel::Seed, self.seed_at(), size_of::<layout::Seed>()));
+                let seeded = Seeded::Keys {
+                    range_at: (self.seed_at() + std::mem::offset_of!(layout::Seed, begin)) / 8,
+                    keys: index.keys,
+                    most: capacity,
+                };
+                let columns = vec![(program.slot, column)];
+                (Table { columns, capacity }, seeded)
+            }
+        }
+    }
+
+    /// The table after a step, and the step's arguments.
+    fn step(&self, number: usize, step: &ProgramStep, input: &Table) -> (Table, layout::Step) {
+        let made = step
+            .expansion
+            .as_ref()
+            .map(|(image, _, into)| (*into, image.segment.neighbours));
+        let next = self.table(number, &step.keep, input, made);
+        let mut arguments = layout::Step {
+            input: self.level(number),
+            output: self.level(number + 1),
+            outcome: self.outcome(),
+            capacity: next.capacity,
+            columns: input.columns.len() as u32,
+            checks: step.checks.len() as u32,
+            number: number as u32,
+            ..layout::Step::default()
+        };
+        for (place, (slot, column)) in input.columns.iter().enumerate() {
+            arguments.columns_in[place] = *column;
+            arguments.columns_out[place] = next.column(*slot).map_or(0, |column| column.cells);
+        }
+        if let Some((image, from, into)) = &step.expansion {
+            arguments.segment = image.segment;
+            arguments.from = input.place(*from);
+            arguments.made = next.column(*into).map_or(0, |column| column.cells);
+        }
+        let made = made.map(|made| made.0);
+        for (check, place) in step.checks.iter().zip(&mut arguments.check) {
+            *place = check_of(check, made, input);
+        }
+        (next, arguments)
+    }
+
+    /// Room for the columns that are kept: of the half that the input is not in.
+    fn table(
+        &self,
+        number: usize,
+        keep: &[Slot],
+        input: &Table,
+        made: Option<(Slot, layout::Column)>,
+    ) -> Table {
+        let half = &self.halves[(number + 1) % 2];
+        let described = |slot: Slot| match made {
+            Some((into, column)) if into == slot => Some(column),
+            _ => input.column(slot).copied(),
+        };
+        let kept: Vec<(Slot, layout::Column)> = keep
+            .iter()
+            .filter_map(|&slot| Some((slot, described(slot)?)))
+            .collect();
+        let row: u64 = kept.iter().map(|(_, column)| column.cell_bytes()).sum();
+        let room = (half.end - half.start).saturating_sub(ALIGNMENT * kept.len() as u64);
+        let capacity = room.checked_div(row).unwrap_or(ROWS_MAX).min(ROWS_MAX);
+        let mut at = half.start;
+        let mut columns = kept;
+        for (_, column) in &mut columns {
+            column.cells = at;
+            at += (capacity * column.cell_bytes()).next_multiple_of(ALIGNMENT);
+        }
+        Table { columns, capacity }
+    }
+}
+
+impl Table {
+    fn column(&self, slot: Slot) -> Option<&layout::Column> {
+        let found = self.columns.iter().find(|column| column.0 == slot);
+        found.map(|(_, column)| column)
+    }
+
+    fn place(&self, slot: Slot) -> u32 {
+        let place = self.columns.iter().position(|column| column.0 == slot);
+        place.expect("a plan reads what is alive") as u32
+    }
+}
+
+/// The column of a seed's keys, and how many fit.
+fn key_column(image: &Image, half: &Range<u64>) -> (layout::Column, u64) {
+    let base = image.segment.index.first.first;
+    let wide = image.last_key - base > u64::from(u32::MAX);
+    let column = layout::Column {
+        cells: half.start,
+        bases: 0,
+        base: if wide { 0 } else { base },
+        wide: u32::from(wide),
+        plane_bits: 0,
+    };
+    let capacity = (half.end - half.start) / column.cell_bytes();
+    (column, capacity)
+}
+
+fn check_of(check: &ProgramCheck, made: Option<Slot>, input: &Table) -> layout::Check {
+    let mut constant = 0;
+    let mut place = |operand: Operand| match operand {
+        Operand::Column(slot) if Some(slot) == made => layout::MADE,
+        Operand::Column(slot) => input.place(slot),
+        Operand::Constant(id) => {
+            constant = id.bits();
+            layout::CONSTANT
+        }
+    };
+    let (left, right) = (place(check.left), place(check.right));
+    layout::Check {
+        segment: check.segment,
+        constant,
+        from: check.rows.start,
+        to: check.rows.end,
+        kind: check.kind as u32,
+        left,
+        right,
+        unused: 0,
+    }
+}
+
+/// Writes a struct of words at a byte of the block.
+fn put<T: Pod>(words: &mut [u64], at: usize, value: &T) {
+    let bytes: &mut [u8] = bytemuck::cast_slice_mut(words);
+    bytes[at..at + size_of::<T>()].copy_from_slice(bytemuck::bytes_of(value));
+}

@@ -1,0 +1,6 @@
+//! Sections on the host twin: the same answers as the walk on the processor.
+
+#[path = "all/graphs.rs"]
+mod graphs;
+#[path = "all/walk.rs"]
+mod walk;

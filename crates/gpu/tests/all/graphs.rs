@@ -1,0 +1,148 @@
+//! Random graphs whose segments have every form, and random queries over them.
+//!
+//! Ids are chosen, not given by a dictionary: close together, here and there in a range, ranges apart, and beyond 32 bits, so
+//! that key indexes have all kinds of chunks, and columns one plane, several, or ids of 8 bytes. Lists are short, and some long
+//! enough to be kept as an index. An IRI's text is its number, so a query names any vertex.
+
+use query::plan::Plan;
+use query::statistics::Statistics;
+use query::{ParseOptions, PlanOptions, Planner};
+use rdf::{Tag, VertexId};
+use std::sync::Arc;
+use store::Snapshot;
+use store::testing::{IdQuad, snapshot_of};
+use store::view::GraphScope;
+use testkit::random::Random;
+
+const PREDICATES: usize = 5;
+
+pub fn iri(number: u64) -> VertexId {
+    VertexId::new(Tag::Iri, number)
+}
+
+/// A graph and some of its vertices.
+pub struct World {
+    pub snapshot: Arc<Snapshot>,
+    vertices: Vec<VertexId>,
+}
+
+fn predicate(number: usize) -> VertexId {
+    iri(1 << 40 | number as u64)
+}
+
+fn text_of(id: VertexId) -> String {
+    format!("<http://e/{}>", id.payload())
+}
+
+fn vertices(random: &mut Random) -> Vec<VertexId> {
+    let mut vertices = Vec::new();
+    let count = random.between(3, 400);
+    for _ in 0..random.between(1, 4) {
+        let base = random.bits() >> random.between(24, 63);
+        let base = base % (1 << 39);
+        let spread = *random.pick(&[1, 3, 40, 5000, 70_000, 1 << 20, 1 << 34]);
+        for _ in 0..count {
+            let number = base + random.bits() % (spread * count as u64);
+            vertices.push(iri(number));
+        }
+    }
+    if random.chance(40) {
+        for _ in 0..count {
+            let tag = *random.pick(&[Tag::Literal, Tag::Blank, Tag::Integer]);
+            vertices.push(VertexId::new(tag, random.bits() % 3000));
+        }
+    }
+    vertices
+}
+
+impl World {
+    pub fn random(random: &mut Random) -> World {
+        let vertices = vertices(random);
+        let mut quads: Vec<IdQuad> = Vec::new();
+        for number in 0..PREDICATES {
+            let is_functional = random.chance(30);
+            let subjects = random.between(1, 600);
+            for _ in 0..subjects {
+                let subject = *random.pick(&vertices);
+                if subject.has_tag(Tag::Literal) || subject.has_tag(Tag::Integer) {
+                    continue;
+                }
+                let degree = if is_functional {
+                    1
+                } else {
+                    random.between(1, 4)
+                };
+                for _ in 0..degree {
+                    let object = *random.pick(&vertices);
+                    quads.push((
+                        subject,
+                        predicate(number),
+                        object,
+                        GraphScope::DEFAULT_GRAPH,
+                    ));
+                }
+            }
+            if random.chance(40) {
+                let hub = *random.pick(&vertices);
+                for member in 0..random.between(900, 1600) as u64 {
+                    let subject = iri(member * random.between(1, 3) as u64);
+                    quads.push((subject, predicate(number), hub, GraphScope::DEFAULT_GRAPH));
+                }
+            }
+        }
+        if random.chance(20) {
+            let graph = iri(7);
+            quads.push((vertices[0], predicate(0), vertices[0], graph));
+        }
+        World {
+            snapshot: Arc::new(snapshot_of(&quads, random.chance(50).then(|| predicate(0)))),
+            vertices,
+        }
+    }
+
+    /// A group of patterns that hang together, as text.
+    pub fn patterns(&self, random: &mut Random) -> (String, usize) {
+        let mut variables = 0;
+        let mut text = String::new();
+        for _ in 0..random.between(1, 5) {
+            let mut end = |random: &mut Random, is_subject: bool| -> String {
+                if random.chance(20) {
+                    let mut id = *random.pick(&self.vertices);
+                    while is_subject && !id.has_tag(Tag::Iri) {
+                        id = iri(id.payload());
+                    }
+                    if id.has_tag(Tag::Iri) {
+                        return text_of(id);
+                    }
+                }
+                let number = if variables > 0 && random.chance(70) {
+                    random.below(variables)
+                } else {
+                    variables += 1;
+                    variables - 1
+                };
+                format!("?v{number}")
+            };
+            let (subject, object) = (end(random, true), end(random, false));
+            let predicate = text_of(predicate(random.below(PREDICATES)));
+            text += &format!("{subject} {predicate} {object} . ");
+        }
+        (text, variables)
+    }
+
+    /// A query, planned without statistics.
+    pub fn plan(&self, text: &str) -> (Plan, Vec<Option<VertexId>>) {
+        let query = query::parse(text, &ParseOptions::default()).expect("a query");
+        let id = |term: &oxrdf::Term| match term {
+            oxrdf::Term::NamedNode(node) => {
+                let number = node.as_str().strip_prefix("http://e/");
+                number.map(|number| iri(number.parse().expect("a number")))
+            }
+            _ => None,
+        };
+        let ids: Vec<Option<VertexId>> = query.constants().iter().map(id).collect();
+        let planner = Planner::new(Statistics::default());
+        let plan = planner.plan(&query, &ids, &[], PlanOptions::DEFAULT);
+        (plan.expect("a plan"), ids)
+    }
+}

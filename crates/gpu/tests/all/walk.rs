@@ -1,0 +1,244 @@
+//! Random queries over random graphs: what the device gives, walked to the end on the processor, is what the processor gives.
+
+use crate::graphs::World;
+use device::twin::Twin;
+use explore::{Checksum, Chunk, Environment, Limits, Options, Prepared, Status, Walk, prepare};
+use gpu::{Gpu, GpuError, Memory, Section};
+use query::plan::{Form, Slot};
+use rdf::VertexId;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use store::Snapshot;
+use testkit::plain_terms::PlainTerms;
+use testkit::random::Random;
+use testkit::seeds;
+
+/// Graphs, and queries for each.
+const GRAPHS: u64 = 60;
+const LONG: u64 = 4000;
+const QUERIES: usize = 12;
+
+/// Runs of steps, of a thousand rows each at most, after which a query is not compared.
+const RUNS_MAX: usize = 150;
+
+/// How often each row comes.
+type Bag = BTreeMap<Vec<VertexId>, u64>;
+
+/// What was asked of the device, over all queries.
+#[derive(Default)]
+struct Share {
+    steps: usize,
+    covered: usize,
+    launches: u64,
+}
+
+fn add(bag: &mut Bag, chunk: &Chunk, columns: &[Slot]) {
+    for row in 0..chunk.rows() as usize {
+        let cell = |slot: &Slot| {
+            chunk
+                .column(*slot)
+                .map_or(VertexId::UNBOUND, |cells| cells[row])
+        };
+        *bag.entry(columns.iter().map(cell).collect()).or_default() += 1;
+    }
+}
+
+fn columns_of(prepared: &Prepared<'_>) -> Vec<Slot> {
+    match &prepared.plan().form {
+        Form::Select(columns) => columns.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A prepared query with what it is walked in.
+struct Case<'a> {
+    prepared: Prepared<'a>,
+    snapshot: &'a Snapshot,
+    terms: &'a PlainTerms,
+    columns: Vec<Slot>,
+}
+
+impl<'a> Case<'a> {
+    /// `None`, where that takes too long for a test.
+    fn on_processor(&self) -> Option<(Bag, Checksum)> {
+        let (mut bag, mut sum) = (Bag::new(), Checksum::new(&self.columns));
+        let options = Options {
+            runs_per_call: 1,
+            ..Options::default()
+        };
+        let limits = Limits::none();
+        let mut walk = Walk::new(&self.prepared, self.snapshot, self.terms, limits, options);
+        let mut chunk = Chunk::new();
+        for _ in 0..RUNS_MAX {
+            match walk.next(&mut chunk).expect("nothing fails") {
+                Status::Rows => {
+                    add(&mut bag, &chunk, &self.columns);
+                    sum.add(&chunk);
+                }
+                Status::Done => return Some((bag, sum)),
+                Status::Yield => {}
+                Status::Starved | Status::Pending(_) => unreachable!("all is there"),
+            }
+        }
+        None
+    }
+
+    /// The section's rows, walked on from where it ends.
+    fn on_device(&self, section: &mut Section) -> Result<Bag, GpuError> {
+        let steps = section.covered()..self.prepared.plan().steps.len();
+        let is_all = steps.is_empty();
+        let (limits, options) = (Limits::none(), Options::default());
+        let mut rest = Walk::section(
+            &self.prepared,
+            self.snapshot,
+            self.terms,
+            limits,
+            options,
+            steps,
+        );
+        let (mut bag, mut out) = (Bag::new(), Chunk::new());
+        let width = self.prepared.plan().variables.len();
+        section.run_all(|section, ran| {
+            let columns = section.read(0..ran.rows)?;
+            let mut rows = Chunk::from_columns(width, ran.rows, columns).expect("a table");
+            if is_all {
+                add(&mut bag, &rows, &self.columns);
+                return Ok(());
+            }
+            rest.push(&mut rows).expect("nothing fails");
+            drain(&mut rest, &mut out, &mut bag, &self.columns);
+            Ok(())
+        })?;
+        if !is_all {
+            rest.end_input();
+            drain(&mut rest, &mut out, &mut bag, &self.columns);
+        }
+        Ok(bag)
+    }
+}
+
+fn drain(
+    walk: &mut Walk<'_, '_, Snapshot, PlainTerms>,
+    out: &mut Chunk,
+    bag: &mut Bag,
+    columns: &[Slot],
+) {
+    loop {
+        match walk.next(out).expect("nothing fails") {
+            Status::Rows => add(bag, out, columns),
+            Status::Done | Status::Starved => return,
+            Status::Yield | Status::Pending(_) => unreachable!("a snapshot lets nobody wait"),
+        }
+    }
+}
+
+fn text_of(world: &World, random: &mut Random) -> String {
+    let (patterns, variables) = world.patterns(random);
+    match random.below(6) {
+        0 => format!("SELECT (COUNT(*) AS ?n) {{ {patterns} }}"),
+        1 => format!("SELECT DISTINCT ?v0 {{ {patterns} }}"),
+        2 => format!(
+            "SELECT ?v{} {{ {patterns} }}",
+            random.below(variables.max(1))
+        ),
+        _ => format!("SELECT * {{ {patterns} }}"),
+    }
+}
+
+fn run_query(world: &World, gpu: &Gpu, text: &str, share: &mut Share) {
+    let (plan, ids) = world.plan(text);
+    let (environment, terms) = (Environment::fixed(), PlainTerms::default());
+    let snapshot = &*world.snapshot;
+    let prepared = prepare(&plan, &ids, snapshot, Limits::none(), &environment);
+    let prepared = prepared.expect("nothing fails");
+    let columns = columns_of(&prepared);
+    let case = Case {
+        prepared,
+        snapshot,
+        terms: &terms,
+        columns,
+    };
+    let mut section = match gpu.section(&case.prepared) {
+        Ok(section) => section,
+        Err(GpuError::Nothing { .. }) => {
+            share.steps += plan.steps.len().min(case.prepared.cut());
+            return;
+        }
+        Err(error) => panic!("{error}"),
+    };
+    let Some((expected, sum)) = case.on_processor() else {
+        return;
+    };
+    share.steps += plan.steps.len().min(case.prepared.cut());
+    match case.on_device(&mut section) {
+        Ok(bag) => assert_eq!(
+            bag,
+            expected,
+            "{} steps, then {}",
+            section.covered(),
+            section.why()
+        ),
+        Err(GpuError::TooManyRows { .. }) => return,
+        Err(error) => panic!("{error}"),
+    }
+    share.covered += section.covered();
+    share.launches += section.launches();
+    if section.covered() == plan.steps.len() {
+        let mut summed = gpu
+            .section_with_sum(&case.prepared, &case.columns)
+            .expect("as before");
+        let (mut rows, mut total) = (0, 0u64);
+        let all = summed.run_all(|_, ran| {
+            rows += ran.rows;
+            total = total.wrapping_add(ran.checksum);
+            Ok(())
+        });
+        all.expect("as before");
+        assert_eq!((rows, total), (sum.rows(), sum.sum()));
+    }
+}
+
+#[test]
+fn random_queries_are_answered_as_on_the_processor() {
+    if let Err(error) = Twin::new(1 << 20, 0) {
+        eprintln!("SKIPPED: {error}");
+        return;
+    }
+    let mut share = Share::default();
+    for seed in seeds::chosen(GRAPHS, LONG) {
+        let mut random = Random::new(seed);
+        let world = World::random(&mut random);
+        let device = Twin::new(1 << 30, seed).expect("there is one");
+        let tables = *random.pick(&[4 << 10, 64 << 10, 4 << 20]);
+        let memory = Memory {
+            images: 64 << 20,
+            tables,
+        };
+        let gpu = Gpu::new(Arc::new(device), Arc::clone(&world.snapshot), memory);
+        let gpu = gpu.expect("there is memory");
+        for _ in 0..QUERIES {
+            let text = text_of(&world, &mut random);
+            let walked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                run_query(&world, &gpu, &text, &mut share);
+            }));
+            if let Err(cause) = walked {
+                eprintln!("seed {seed}: {text}");
+                std::panic::resume_unwind(cause);
+            }
+        }
+    }
+    let percent = 100 * share.covered / share.steps.max(1);
+    eprintln!(
+        "{percent} % of {} steps of patterns on the device, {} launches",
+        share.steps, share.launches
+    );
+    assert!(
+        percent >= 60 || seeds_are_few(),
+        "{percent} % of the steps ran on the device"
+    );
+}
+
+/// Whether a seed is replayed, which says nothing of shares.
+fn seeds_are_few() -> bool {
+    seeds::chosen(GRAPHS, LONG).count() < GRAPHS as usize
+}
