@@ -5,6 +5,7 @@
 //! - [`view`]: the seam through which a graph is walked, with its handles [`VertexSet`] and
 //!   [`Lists`];
 //! - [`Snapshot`]: the local view, over the parts of one graph;
+//! - [`raw`]: the segments of a base as verified bytes, for whoever walks them elsewhere, as a GPU;
 //! - [`Slice`], [`Window`]: the graph of a batch of a stream, and a union of them as a view;
 //! - [`GraphWriter`], [`GraphIndexWriter`], [`write_tables`]: what a load writes a graph with;
 //! - [`parts`]: the files that a graph consists of;
@@ -24,6 +25,7 @@ pub mod load;
 pub mod log;
 pub mod parts;
 mod prefixes;
+pub mod raw;
 pub mod record;
 mod segment;
 mod signature;

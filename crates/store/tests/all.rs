@@ -19,6 +19,7 @@ mod log;
 mod log_count;
 mod log_crash;
 mod log_follow;
+mod raw;
 mod rebase;
 mod texts;
 mod version;

@@ -79,6 +79,18 @@ impl Version {
         })
     }
 
+    /// Whether the base holds the segment as it is in this version, so that an image of the base's segment
+    /// ([`raw`](crate::raw)) is the whole of it: no layer adds to it or takes from it. The base numbers the predicate
+    /// as this version does; where it has no edge of it, the version has none. O(layers).
+    ///
+    /// For [`PredicateId::SIGNATURE`], which any edge may change, it says whether there are no layers.
+    pub fn is_base_alone(&self, segment: SegmentKey) -> bool {
+        match segment.predicate {
+            PredicateId::SIGNATURE => self.layers.is_empty(),
+            _ => !self.is_layered(segment),
+        }
+    }
+
     /// The graphs from which the scope admits something of one of these keys, the largest that adds
     /// first. What was described together has neighbouring ids, so most layers have nothing for a batch.
     /// Whether the scope filters is told of the segment, whatever the keys.

@@ -103,6 +103,16 @@ impl<'v> Index<'v> {
         self.keys
     }
 
+    /// The part in which it stands.
+    pub(crate) fn region(&self) -> &'v CheckedRegion {
+        self.region
+    }
+
+    /// Its chunks and its jump table as they stand in the part.
+    pub(crate) fn directory(&self) -> (&'v [ChunkEntry], &'v [u32]) {
+        (self.chunks, self.jump)
+    }
+
     /// Whether a key may lie between these two, both included: there is a chunk that reaches into them.
     /// O(log chunks), no key is read.
     pub(crate) fn may_hold(&self, first: VertexId, last: VertexId) -> bool {
