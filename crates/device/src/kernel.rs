@@ -27,10 +27,19 @@ macro_rules! kernels {
 
 kernels! {
     "probe" {
-        Copy = "copy_words": "Copies 16-byte words.",
-        Gather = "gather_words": "Reads words at random places.",
         Nothing = "do_nothing": "Does nothing: what a launch costs.",
+        Post = "post": "Counts its runs in a word that the host sees.",
+        Fill = "fill_words": "Fills with random words.",
+        Copy = "copy_words": "Copies 16-byte words.",
+        Read = "read_words": "Reads 16-byte words.",
+        GatherCodes = "gather_codes": "Reads 4 bytes at random places.",
+        GatherSectors = "gather_sectors": "Reads 32 bytes at random places.",
+        GatherPairs = "gather_pairs": "Reads 64 bytes at random places.",
+        GatherLines = "gather_lines": "Reads lines of 128 bytes at random places, a warp each.",
+        LayRing = "lay_ring": "Lays a ring of places through memory.",
+        FollowRing = "follow_ring": "Follows it, by one thread.",
         Exchange = "exchange": "Compares and exchanges at random places of a table.",
+        TakeRanges = "take_ranges": "Adds to one word, a thread of each block in turn.",
     }
     "walk" {
         Seed = "walk_seed": "Makes a strip of the first column.",

@@ -15,6 +15,7 @@
 
 pub mod cuda;
 mod kernel;
+pub mod probe;
 mod region;
 #[cfg(feature = "twin")]
 pub mod twin;
@@ -128,6 +129,9 @@ pub trait Device: Send + Sync {
 
     /// Bytes of memory that are free now.
     fn free_bytes(&self) -> Result<u64, DeviceError>;
+
+    /// How many blocks of so many threads it runs at once, on all multiprocessors together.
+    fn blocks(&self, kernel: Kernel, block: u32) -> Result<u32, DeviceError>;
 
     /// Takes memory, with anything in it. It is given back when the last clone of the region goes.
     fn region(&self, bytes: u64) -> Result<Region, DeviceError>;
