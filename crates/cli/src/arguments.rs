@@ -3,6 +3,7 @@
 //! Nothing is done here. A verb that does not work yet is not listed.
 
 mod bench;
+mod device;
 mod live;
 mod replay;
 
@@ -10,6 +11,7 @@ pub use bench::{
     Bench, BenchLoad, BenchLubm, BenchMix, BenchOutput, BenchPath, BenchStreams, BenchUpdate,
     MixKind, StreamMix, StreamsBeside,
 };
+pub use device::{DeviceFormat, DeviceProbe, DeviceStatus, DeviceVerb};
 pub use live::{
     CqNamed, CqRegister, CqVerb, LiveTarget, StreamCreate, StreamPush, StreamVerb, Subscribe,
 };
@@ -79,6 +81,9 @@ pub enum Verb {
     /// Measure, and print figures
     #[command(subcommand)]
     Bench(Bench),
+    /// Show or measure the GPU, where there is one
+    #[command(subcommand)]
+    Device(DeviceVerb),
     /// Show or check the configuration
     #[command(subcommand)]
     Config(ConfigVerb),

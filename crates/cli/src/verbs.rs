@@ -5,6 +5,7 @@ pub mod bench;
 pub mod check;
 pub mod compact;
 pub mod config;
+pub mod device;
 pub mod dump;
 pub mod generate;
 pub mod input;
@@ -47,6 +48,7 @@ pub fn run(verb: Verb, file: Option<&Path>) -> Outcome {
         Verb::Subscribe(verb) => live::subscribe::run(&verb, file),
         Verb::Generate(verb) => generate::run(&verb, file),
         Verb::Bench(verb) => bench::run(&verb, file),
+        Verb::Device(verb) => device::run(&verb),
         Verb::Config(verb) => config::run(&verb, file),
         Verb::Completions { shell } => {
             let mut script = Vec::new();

@@ -7,6 +7,7 @@ mod bad_input;
 mod bench;
 mod changes;
 mod common;
+mod device;
 mod endpoint;
 mod follow;
 mod kill;

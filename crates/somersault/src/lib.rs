@@ -8,6 +8,7 @@
 //! | `config`, `options`, `control_group` | settings, the limits that follow from them, the memory that there is |
 //! | `load` | files into a store or into memory |
 //! | `backup`, `upkeep` | copies that can be trusted; checking, measuring and compacting a store |
+//! | `device` | the GPU, where there is one |
 //! | `terms`, `text` | terms of RDF and pieces of a query's text, for surfaces that show them |
 //!
 //! Deliberately does not know: HTTP, argument parsing.
@@ -15,6 +16,7 @@
 pub mod backup;
 pub mod config;
 pub mod control_group;
+pub mod device;
 pub mod load;
 mod options;
 pub mod terms;

@@ -1,6 +1,6 @@
-//! Rule: `unsafe` is written in crate `memory` only.
+//! Rule: `unsafe` is written in crates `memory` and `device` only.
 //!
-//! So whoever wants to know whether this product can read what it must not has one small crate
+//! So whoever wants to know whether this product can read what it must not has two small crates
 //! to read. The lint `unsafe_code` is denied for the workspace, tests included; this rule finds
 //! the `allow` that would lift it.
 
@@ -10,11 +10,11 @@ use super::{Check, Finding};
 /// See the head of this file.
 pub const CHECK: Check = Check {
     name: "unsafety",
-    rule: "unsafe code lives in crate `memory`, behind safe functions",
+    rule: "unsafe code lives in crates `memory` and `device`, behind safe functions",
     run,
 };
 
-const HOME: &str = "memory";
+const HOMES: &[&str] = &["memory", "device"];
 const PATTERNS: &[&str] = &["unsafe", "allow(unsafe_code", "expect(unsafe_code"];
 
 fn run(tree: &Tree) -> Vec<Finding> {
@@ -22,7 +22,7 @@ fn run(tree: &Tree) -> Vec<Finding> {
 }
 
 fn is_home(file: &File) -> bool {
-    file.crate_name() == Some(HOME)
+    file.crate_name().is_some_and(|name| HOMES.contains(&name))
 }
 
 #[cfg(test)]
@@ -33,6 +33,7 @@ mod tests {
     fn finds_it_outside_its_home() {
         let tree = Tree::of_texts(&[
             ("crates/memory/src/lib.rs", "fn a() { unsafe { b() } }"),
+            ("crates/device/src/lib.rs", "fn a() { unsafe { b() } }"),
             (
                 "crates/store/src/lib.rs",
                 "// unsafe\nfn a() { unsafe { b() } }",
