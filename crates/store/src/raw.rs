@@ -37,6 +37,7 @@
 
 mod columns;
 mod index;
+mod rows;
 
 use crate::error::ViewError;
 use crate::format::DEFAULT_GRAPH_CODE;
