@@ -165,10 +165,6 @@ pub trait Device: Send + Sync {
     /// Sets every byte.
     fn fill(&self, on: &Stream, to: &Slice, byte: u8) -> Result<(), DeviceError>;
 
-    /// How many blocks of so many threads run at once, on all multiprocessors together: what a grid is worth whose blocks
-    /// take their work by ticket.
-    fn blocks(&self, kernel: Kernel, block: u32) -> Result<u32, DeviceError>;
-
     /// Runs a kernel.
     fn launch(&self, on: &Stream, launch: &Launch) -> Result<(), DeviceError>;
 
