@@ -77,8 +77,37 @@ impl<'p, 'a, V: GraphView, L: Lexicon> Walk<'p, 'a, V, L> {
         seed: &'p Seed<'a>,
         range: Range<u64>,
     ) -> Self {
-        let steps = 0..prepared.part_steps();
-        let mut walk = Walk::of_steps(prepared, views, lexicon, limits, options, steps);
+        let end = prepared.part_steps();
+        let mut walk = Walk::beginning(
+            prepared,
+            views,
+            lexicon,
+            limits,
+            options,
+            (seed, range),
+            end,
+        );
+        if end > prepared.cut() {
+            match walk.chain.operator(prepared.cut()) {
+                Operator::Order(ordering) => ordering.share(seed.choice()),
+                _ => unreachable!("what parts do together is a choice"),
+            }
+        }
+        walk
+    }
+
+    /// A walk of the first steps of the plan, up to `end`, over a range of the plan's seed that is not empty: what whoever
+    /// walks on from there has no rows of. Asserts that the range is within the seed, and the seed in those steps.
+    pub fn beginning(
+        prepared: &'p Prepared<'a>,
+        views: impl Into<Views<'a, V>>,
+        lexicon: &'a L,
+        limits: Limits<'a>,
+        options: Options<'p>,
+        (seed, range): (&'p Seed<'a>, Range<u64>),
+        end: usize,
+    ) -> Self {
+        let mut walk = Walk::of_steps(prepared, views, lexicon, limits, options, 0..end);
         let SeedPart {
             step,
             elements,
@@ -94,12 +123,6 @@ impl<'p, 'a, V: GraphView, L: Lexicon> Walk<'p, 'a, V, L> {
                     expansion.restrict(elements.end - elements.start, keys);
                 }
                 _ => unreachable!("a seed of keys is listed after its predicates"),
-            }
-        }
-        if prepared.part_steps() > prepared.cut() {
-            match walk.chain.operator(prepared.cut()) {
-                Operator::Order(ordering) => ordering.share(seed.choice()),
-                _ => unreachable!("what parts do together is a choice"),
             }
         }
         walk.chain.begin();

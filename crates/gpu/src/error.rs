@@ -62,6 +62,9 @@ pub enum GpuError {
         /// Bytes that are left for images.
         free: u64,
     },
+    /// As many sections are there as may be at once.
+    #[error("the device walks as many queries as it has room for")]
+    Busy,
     /// One element of the seed has more rows than the tables have room for.
     #[error("the rows of one element of the seed have no room at step {step}")]
     TooManyRows {

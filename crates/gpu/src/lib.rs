@@ -19,6 +19,7 @@ mod error;
 mod image;
 mod layout;
 mod program;
+mod rooms;
 mod section;
 
 pub use error::{GpuError, NotCovered};
@@ -29,6 +30,7 @@ use device::{Device, Stream};
 use explore::Prepared;
 use image::Images;
 use query::plan::Slot;
+use rooms::Rooms;
 use std::sync::{Arc, Mutex, PoisonError};
 use store::Snapshot;
 
@@ -37,8 +39,10 @@ use store::Snapshot;
 pub struct Memory {
     /// Bytes for images of segments.
     pub images: u64,
-    /// Bytes for the tables of a section that runs.
+    /// Bytes for the tables of one section.
     pub tables: u64,
+    /// Sections that there may be at once.
+    pub sections: usize,
 }
 
 /// A device with the images of one base.
@@ -47,11 +51,11 @@ pub struct Gpu {
     stream: Stream,
     snapshot: Arc<Snapshot>,
     images: Mutex<Images>,
-    memory: Memory,
+    rooms: Rooms,
 }
 
 impl Gpu {
-    /// Takes the memory for images; that for tables is taken by each section.
+    /// Takes all the memory that it will ever have.
     pub fn new(
         device: Arc<dyn Device>,
         snapshot: Arc<Snapshot>,
@@ -59,18 +63,24 @@ impl Gpu {
     ) -> Result<Gpu, GpuError> {
         let stream = device.stream()?;
         let arena = Arena::new(&*device, memory.images)?;
+        let rooms = Rooms::new(&*device, memory.sections, memory.tables)?;
         Ok(Gpu {
             device,
             stream,
             snapshot,
             images: Mutex::new(Images::new(arena)),
-            memory,
+            rooms,
         })
     }
 
     /// The device.
     pub fn device(&self) -> &Arc<dyn Device> {
         &self.device
+    }
+
+    /// The base that it has images of.
+    pub fn snapshot(&self) -> &Arc<Snapshot> {
+        &self.snapshot
     }
 
     /// Bytes of images that are on the device.

@@ -36,6 +36,8 @@ pub(crate) struct Program {
     pub(crate) why: NotCovered,
     /// The column of the seed.
     pub(crate) slot: Slot,
+    /// The segments that it looks at.
+    pub(crate) segments: Vec<SegmentKey>,
 }
 
 /// Where the first column comes from.
@@ -102,6 +104,7 @@ pub(crate) fn compile(
         prepared,
         snapshot,
         image,
+        segments: Vec::new(),
     };
     let steps = &prepared.plan().steps;
     let nothing = |step, why| Err(GpuError::Nothing { step, why });
@@ -117,6 +120,7 @@ pub(crate) fn compile(
         covered: 1,
         why: NotCovered::End,
         slot,
+        segments: Vec::new(),
     };
     for (at, step) in steps.iter().enumerate().skip(1) {
         let taken = if at >= prepared.cut() {
@@ -133,6 +137,7 @@ pub(crate) fn compile(
             }
         }
     }
+    program.segments = compiler.segments;
     if program.steps.is_empty() {
         return nothing(1, program.why);
     }
@@ -143,6 +148,8 @@ struct Compiler<'c, 'a, 'i> {
     prepared: &'c Prepared<'a>,
     snapshot: &'c Snapshot,
     image: &'c mut ImageOf<'i>,
+    /// Those that were looked at, be the step taken or not.
+    segments: Vec<SegmentKey>,
 }
 
 impl Compiler<'_, '_, '_> {
@@ -355,6 +362,7 @@ impl Compiler<'_, '_, '_> {
             predicate,
             direction,
         };
+        self.segments.push(key);
         match (self.image)(key)? {
             None => Err(NotCovered::NoEdges.into()),
             Some(image) if image.has_graphs => Err(NotCovered::Graphs.into()),

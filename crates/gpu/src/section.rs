@@ -10,6 +10,7 @@ use crate::error::{GpuError, NotCovered};
 use crate::image::Image;
 use crate::layout::{self, BLOCK, COLUMNS};
 use crate::program::{Operand, Program, ProgramCheck, ProgramSeed, ProgramStep};
+use crate::rooms::Room;
 use bytemuck::Pod;
 use device::{Device, Graph, HostRegion, Kernel, Launch, Node, Region, Slice, Stream};
 use query::plan::Slot;
@@ -17,6 +18,7 @@ use rdf::VertexId;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use store::SegmentKey;
 
 /// Rows of a table at most: places are counted in 32 bits by whoever reads them.
 const ROWS_MAX: u64 = 1 << 31;
@@ -43,8 +45,9 @@ pub struct Section {
     seed: Seeded,
     /// The last table.
     columns: Vec<(Slot, layout::Column)>,
-    last: Region,
+    room: Room,
     covered: usize,
+    segments: Vec<SegmentKey>,
     why: NotCovered,
     /// Elements of the seed that were walked at once last.
     strip: u64,
@@ -82,11 +85,10 @@ impl Section {
         device: Arc<dyn Device>,
         stream: Stream,
         program: &Program,
-        table_bytes: u64,
+        room: Room,
         sums: &[Slot],
     ) -> Result<Section, GpuError> {
-        let tables = device.region(table_bytes)?;
-        let mut writer = Writer::new(program, &tables);
+        let mut writer = Writer::new(program, room.region());
         let block = device.region(writer.bytes())?.whole();
         writer.base = block.address();
         let written = writer.write(program, sums);
@@ -120,8 +122,9 @@ impl Section {
             strip: written.seed.strip(),
             seed: written.seed,
             columns: written.columns,
-            last: tables,
+            room,
             covered: program.covered,
+            segments: program.segments.clone(),
             why: program.why,
             launches: 0,
             _images: images,
@@ -133,6 +136,11 @@ impl Section {
     /// Steps of the plan that it does, from the first on.
     pub fn covered(&self) -> usize {
         self.covered
+    }
+
+    /// The segments that it looks at, each once or more often.
+    pub fn segments(&self) -> &[SegmentKey] {
+        &self.segments
     }
 
     /// Why it ends there.
@@ -212,9 +220,9 @@ impl Section {
         rows: &Range<u64>,
     ) -> Result<Vec<VertexId>, GpuError> {
         let width = column.cell_bytes();
-        let from = column.cells - self.last.whole().address() + rows.start * width;
+        let from = column.cells - self.room.region().whole().address() + rows.start * width;
         let bytes = (rows.end - rows.start) * width;
-        let slice = self.last.slice(from..from + bytes);
+        let slice = self.room.region().slice(from..from + bytes);
         let count = (rows.end - rows.start) as usize;
         if column.wide == 1 {
             let mut ids = vec![VertexId::UNBOUND; count];

@@ -213,6 +213,7 @@ fn random_queries_are_answered_as_on_the_processor() {
         let memory = Memory {
             images: 64 << 20,
             tables,
+            sections: 2,
         };
         let gpu = Gpu::new(Arc::new(device), Arc::clone(&world.snapshot), memory);
         let gpu = gpu.expect("there is memory");
