@@ -8,8 +8,8 @@ mod live;
 mod replay;
 
 pub use bench::{
-    Bench, BenchLoad, BenchLubm, BenchMix, BenchOutput, BenchPath, BenchStreams, BenchUpdate,
-    MixKind, StreamMix, StreamsBeside,
+    Bench, BenchGpu, BenchLoad, BenchLubm, BenchMix, BenchOutput, BenchPath, BenchStreams,
+    BenchUpdate, MixKind, StreamMix, StreamsBeside,
 };
 pub use device::{DeviceFormat, DeviceProbe, DeviceStatus, DeviceVerb};
 pub use live::{

@@ -8,6 +8,7 @@
 //! Deliberately does not know: configuration, bulk loads, backups and checks of a store (the façade above composes
 //! those), HTTP, argument parsing.
 
+pub mod accelerator;
 pub mod budget;
 pub mod change;
 mod clock;

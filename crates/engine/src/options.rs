@@ -3,6 +3,7 @@
 //! Opening, queries, changes and upkeep read them, and nothing changes them afterwards. So they stand below all of
 //! these. The façade makes them of its configuration.
 
+use crate::accelerator::Accelerator;
 use crate::federation::ServiceClient;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,6 +44,8 @@ pub struct Options {
     /// Who asks other endpoints for `SERVICE`, and reads documents for `LOAD`; `None`: both are
     /// refused.
     pub service: Option<Arc<dyn ServiceClient>>,
+    /// A device that heavy queries begin on.
+    pub accelerator: Option<Arc<Accelerator>>,
     /// Bytes of log after which changes are written into the store's files.
     pub checkpoint_log_bytes: u64,
     /// How the log is written.
@@ -72,6 +75,7 @@ impl std::fmt::Debug for Options {
             .field("update_slice", &self.update_slice)
             .field("update_turn_quads", &self.update_turn_quads)
             .field("service", &self.service.is_some())
+            .field("accelerator", &self.accelerator)
             .field("checkpoint_log_bytes", &self.checkpoint_log_bytes)
             .field("log", &self.log)
             .field("memory_is_writable", &self.memory_is_writable)
@@ -99,6 +103,7 @@ impl Default for Options {
             // Some 100 ms.
             update_turn_quads: 1 << 16,
             service: None,
+            accelerator: None,
             checkpoint_log_bytes: 64 << 20,
             // Long enough for clients to come back with their next change, see docs/formats/log.md.
             log: LogOptions {

@@ -19,6 +19,8 @@
 //!
 //! A panic in any of them ends the query with an internal error, never the process.
 
+pub mod device_runs;
+mod on_device;
 mod parts;
 
 use crate::error::QueryError;
@@ -127,15 +129,21 @@ impl Query {
             halt: &halt,
             profiling: self.profiling,
         };
+        let accelerator = self.context.shared.options.accelerator.as_deref();
+        let begun =
+            accelerator.and_then(|device| Some((device, device.begin(snapshot, prepared)?)));
         let is_shared = self.plan.weight == Weight::Heavy && self.context.threads > 1;
-        let seed = if is_shared {
+        let seed = if is_shared || begun.is_some() {
             let seed = wait_for(snapshot, &limits, || prepared.seed(snapshot));
             seed.map_err(|error| explained(&self.context.token, error.into()))?
         } else {
             None
         };
-        let profile = match seed {
-            Some(seed) if seed.len() > PART_LEN_MIN => {
+        let profile = match (seed, begun) {
+            (Some(seed), Some((device, section))) if seed.len() == section.seeds() => {
+                run.on_device(device, section, &seed, consume)
+            }
+            (Some(seed), _) if is_shared && seed.len() > PART_LEN_MIN => {
                 run.shared(self.context.threads, &seed, consume)
             }
             _ => run.alone(consume),

@@ -62,6 +62,9 @@ pub enum GpuError {
         /// Bytes that are left for images.
         free: u64,
     },
+    /// Layers have touched a segment that it looks at; images are those of the base.
+    #[error("changes are not in the images yet")]
+    Layered,
     /// As many sections are there as may be at once.
     #[error("the device walks as many queries as it has room for")]
     Busy,

@@ -25,6 +25,8 @@ mod section;
 pub use error::{GpuError, NotCovered};
 pub use section::{Ran, Section};
 
+pub use device;
+
 use arena::Arena;
 use device::{Device, Stream};
 use explore::Prepared;
@@ -107,14 +109,9 @@ impl Gpu {
                 |segment| images.segment(&*self.device, &self.stream, &self.snapshot, segment);
             program::compile(prepared, &self.snapshot, &mut image)?
         };
+        let room = self.rooms.take().ok_or(GpuError::Busy)?;
         let device = Arc::clone(&self.device);
-        Section::new(
-            device,
-            self.stream.clone(),
-            &program,
-            self.memory.tables,
-            columns,
-        )
+        Section::new(device, self.stream.clone(), &program, room, columns)
     }
 
     fn locked(&self) -> std::sync::MutexGuard<'_, Images> {

@@ -156,6 +156,11 @@ impl Section {
         }
     }
 
+    /// Columns of its rows.
+    pub fn columns(&self) -> usize {
+        self.columns.len()
+    }
+
     /// Times that its graph was launched.
     pub fn launches(&self) -> u64 {
         self.launches

@@ -5,3 +5,5 @@
 pub use ::device::cuda::Cuda;
 pub use ::device::probe::{Chain, Figure, Gather, Probe, probe};
 pub use ::device::{Device, DeviceError, Facts};
+pub use ::engine::accelerator::{Accelerator, DeviceFigures, Memory, Offload};
+pub use ::engine::run::device_runs::DeviceRuns;

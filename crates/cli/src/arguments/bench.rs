@@ -18,6 +18,8 @@ pub enum Bench {
     Path(BenchPath),
     /// Durable updates: INSERT DATA by many at once, into a graph that is dropped at the end
     Update(BenchUpdate),
+    /// LUBM's heavy queries on a GPU, beside the same on processors
+    Gpu(BenchGpu),
     /// LSBench: five streams, L1 to L6 over them, and what a batch costs until it is seen
     Streams(BenchStreams),
 }
@@ -261,6 +263,36 @@ pub struct BenchUpdate {
     /// How long, with its unit
     #[arg(long, value_name = "DURATION", default_value = "5s")]
     pub time: String,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub output: BenchOutput,
+}
+
+/// `bench gpu`
+#[derive(Debug, Args)]
+pub struct BenchGpu {
+    /// The store's directory
+    #[arg(short, long, value_name = "DIR")]
+    pub location: PathBuf,
+    /// The card, as `device status` numbers them
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub device: usize,
+    /// Memory of the card for images of segments [default: three fifths of what is free]
+    #[arg(long, value_name = "SIZE")]
+    pub images: Option<String>,
+    /// Memory of the card for the tables of a query [default: a fifth of what is free]
+    #[arg(long, value_name = "SIZE")]
+    pub tables: Option<String>,
+    /// Threads of the processors that are compared, as in 1,16
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1])]
+    pub threads: Vec<usize>,
+    /// Runs of each query
+    #[arg(long, value_name = "N", default_value_t = 101,
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub runs: u32,
+    /// Only these queries, as in q1,q7 [default: q1, q2, q3, q7]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub only: Vec<String>,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub output: BenchOutput,

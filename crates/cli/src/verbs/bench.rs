@@ -4,6 +4,7 @@
 //! checksum of their ids, so neither decoding nor printing is in it. Blocks are verified beforehand;
 //! a wrong number of rows is an error and gives no figure. Each time stands beside its floor.
 
+mod gpu;
 mod load;
 mod mix;
 mod output;
@@ -33,6 +34,7 @@ pub fn run(verb: &Bench, file: Option<&Path>) -> Outcome {
         Bench::Path(flags) => path::run(flags, file),
         Bench::Mix(flags) => mix::run(flags, file),
         Bench::Update(flags) => update::run(flags, file),
+        Bench::Gpu(flags) => gpu::run(flags, file),
         Bench::Streams(flags) => streams::run(flags, file),
     }
 }

@@ -8,6 +8,7 @@ use crate::settings;
 use crate::verbs::input::{self, Input};
 use server::outbound::{AllowList, HttpServices};
 use somersault::config::Config;
+use somersault::device::Accelerator;
 use somersault::load::{MemoryError, Request, Source, StoreError, Syntax, load_in_memory_then};
 use somersault::{Database, Live, OpenError, Options, upkeep};
 use std::path::Path;
@@ -16,6 +17,17 @@ use std::sync::Arc;
 /// A store directory.
 pub fn store(location: &Path, config: &Config) -> Result<Database, Failure> {
     Database::open(location, &options(config, config)?).map_err(failure)
+}
+
+/// A store directory whose heavy queries may begin on a device.
+pub fn store_with(
+    location: &Path,
+    config: &Config,
+    device: Accelerator,
+) -> Result<Database, Failure> {
+    let mut options = options(config, config)?;
+    options.accelerator = Some(Arc::new(device));
+    Database::open(location, &options).map_err(failure)
 }
 
 /// A store directory that somebody else may change, to be shown as it is at any time.

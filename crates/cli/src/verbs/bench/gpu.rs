@@ -1,0 +1,165 @@
+//! `bench gpu`: LUBM's heavy queries on a card, beside the same plans on processors.
+//!
+//! What is timed on the card is the prepared plan to the count and the checksum of ids on the host: one launch a strip. On processors
+//! it is what `bench lubm` times, reading the text besides, which is microseconds. Rows and checksums are compared; a query whose
+//! steps the card does not all cover gets no figure there, and is named.
+
+use super::{ask, count_universities, output};
+use crate::arguments::BenchGpu;
+use crate::exit::{Code, Failure, Outcome};
+use crate::say::say;
+use crate::settings;
+use crate::verbs::open;
+use bench::figure::{Figure, Session};
+use bench::lubm::{Effort, measure};
+use bench::machine::Machine;
+use bench::stats::Latencies;
+use somersault::device::{Accelerator, Cuda, Device, DeviceRuns, Memory, Offload};
+use somersault::units::{format_size, parse_size};
+use somersault::{Database, Request};
+use std::path::Path;
+use std::sync::Arc;
+use workload::queries::{Query, by_name};
+
+/// The queries that the paper's tables are of.
+const HEAVY: [&str; 4] = ["q1", "q2", "q3", "q7"];
+
+/// Runs that are not counted.
+const WARM_UP: usize = 3;
+
+/// Runs the verb.
+pub(super) fn run(flags: &BenchGpu, file: Option<&Path>) -> Outcome {
+    let layers = settings::layers(file)?;
+    let config = settings::check(&layers)?;
+    let queries = selected(&flags.only)?;
+    let failed = |error| Failure::new(Code::Failed, error);
+    let card = Cuda::open(flags.device).map_err(failed)?;
+    let memory = memory(flags, card.free_bytes().map_err(failed)?)?;
+    say!(
+        "{}: {} for images, {} for tables",
+        card.facts().name,
+        format_size(memory.images),
+        format_size(memory.tables)
+    );
+    // On processors first, which the card must not take queries from.
+    let device = Accelerator::new(Arc::new(card), memory, Offload::Never);
+    let database = open::store_with(&flags.location, &config, device)?;
+    database
+        .wait_until_verified()
+        .map_err(|error| Failure::new(Code::Integrity, error))?;
+    let universities = count_universities(&database)?;
+    let data = universities.map_or("lubm".to_owned(), |count| format!("lubm-{count}"));
+    let mut figures = vec![Figure::of_machine(&Machine::measure(1))];
+    for query in queries {
+        let mut answer = None;
+        for &threads in &flags.threads {
+            let session = session(&data, threads);
+            let effort = Effort {
+                runs_min: 5,
+                runs_max: u64::from(flags.runs),
+                ..Effort::default()
+            };
+            let measured = measure(query, universities, &effort, |text| {
+                ask(&database, text, threads)
+            });
+            let measured = measured.map_err(|error| Failure::new(Code::Failed, error))?;
+            answer = Some((measured.outcome.rows, measured.outcome.checksum));
+            figures.push(measured.figure(&session, query));
+        }
+        figures.extend(on_card(&database, query, flags, &data, answer)?);
+    }
+    output::put(&flags.output, &figures)
+}
+
+fn session(data: &str, threads: usize) -> Session {
+    Session {
+        bench: "gpu".to_owned(),
+        data: data.to_owned(),
+        threads,
+    }
+}
+
+fn memory(flags: &BenchGpu, free: u64) -> Result<Memory, Failure> {
+    let bytes = |name: &str, text: &Option<String>, usual: u64| match text {
+        None => Ok(usual),
+        Some(text) => parse_size(text)
+            .map_err(|error| Failure::new(Code::Usage, format!("`--{name} {text}`: {error}"))),
+    };
+    Ok(Memory {
+        images: bytes("images", &flags.images, free / 5 * 3)?,
+        tables: bytes("tables", &flags.tables, free / 5)?,
+        sections: 1,
+    })
+}
+
+fn selected(names: &[String]) -> Result<Vec<&'static Query>, Failure> {
+    if names.is_empty() {
+        return Ok(HEAVY.iter().filter_map(|name| by_name(name)).collect());
+    }
+    super::selected(names)
+}
+
+/// The query's figure on the card; none where the card does not do all of it.
+fn on_card(
+    database: &Database,
+    query: &Query,
+    flags: &BenchGpu,
+    data: &str,
+    answer: Option<(u64, u64)>,
+) -> Result<Option<Figure>, Failure> {
+    let request = Request {
+        threads: Some(1),
+        ..Request::new(query.text)
+    };
+    let started = database
+        .start(&request)
+        .map_err(crate::verbs::query::failure)?;
+    let runs = match started.run_on_device(WARM_UP + flags.runs as usize) {
+        Ok(runs) => runs,
+        Err(error) => {
+            say!("{}: {error}", query.name);
+            return Ok(None);
+        }
+    };
+    say_runs(query.name, &runs);
+    if runs.covered < runs.steps {
+        return Ok(None);
+    }
+    let found = (runs.folded.rows, runs.folded.checksum);
+    if answer.is_some_and(|answer| answer != found) {
+        let wrong = format!(
+            "{}: the card found {found:?}, processors {answer:?}",
+            query.name
+        );
+        return Err(Failure::new(Code::Failed, wrong));
+    }
+    let mut latencies = Latencies::new();
+    for &time in &runs.times[WARM_UP..] {
+        latencies.record(time);
+    }
+    let name = format!("{} card", query.name);
+    let session = session(data, 1);
+    Ok(Some(Figure::latency(
+        &session,
+        &name,
+        runs.folded.rows,
+        &latencies,
+    )))
+}
+
+fn say_runs(name: &str, runs: &DeviceRuns) {
+    let DeviceRuns {
+        covered,
+        steps,
+        why,
+        compiled,
+        launches,
+        ..
+    } = runs;
+    let first = runs.times.first().copied().unwrap_or_default();
+    let runs = runs.times.len();
+    say!(
+        "{name}: {covered} of {steps} steps on the card (then {why}); made ready in {compiled:.1?}, first run {first:.1?}, \
+         {launches} launches for {runs} runs"
+    );
+}

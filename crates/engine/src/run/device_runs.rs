@@ -1,0 +1,88 @@
+//! What a device does of a plan, measured: for benchmarks.
+
+use super::Folded;
+use crate::error::{Kind, QueryError};
+use crate::prepared::Query;
+use explore::{Environment, Limits, prepare};
+use query::plan::Form;
+use std::time::{Duration, Instant};
+
+/// What a device did of a plan, measured.
+#[derive(Clone, Debug)]
+pub struct DeviceRuns {
+    /// The rows of the covered steps.
+    pub folded: Folded,
+    /// Steps of the plan.
+    pub steps: usize,
+    /// Those that the device does, from the first on.
+    pub covered: usize,
+    /// Why not more.
+    pub why: String,
+    /// Making the program ready: what is not on the device yet is copied.
+    pub compiled: Duration,
+    /// Launches of all runs.
+    pub launches: u64,
+    /// Each run.
+    pub times: Vec<Duration>,
+}
+
+fn unused(why: &str) -> QueryError {
+    QueryError::new(Kind::Unsupported, format!("not on a device: {why}"))
+}
+
+impl Query {
+    /// Walks what the device of this database covers of the plan, `times` times, and measures each from the prepared plan to the
+    /// count and the checksum of [`Query::run_folded`] on the host; nothing is read or decoded here. An error says why the
+    /// device does not.
+    pub fn run_on_device(&self, times: usize) -> Result<DeviceRuns, QueryError> {
+        let options = &self.context.shared.options;
+        let Some(device) = options.accelerator.as_deref() else {
+            return Err(unused("there is no device"));
+        };
+        let slots = match &self.plan.form {
+            Form::Select(slots) => slots.clone(),
+            Form::Ask | Form::Construct(_) | Form::Describe(_) => Vec::new(),
+        };
+        let snapshot = &self.graph.snapshot;
+        let environment = Environment::new(&crate::clock::now, self.chance(), None);
+        let prepared = prepare(
+            &self.plan,
+            &self.constants,
+            snapshot,
+            Limits::none(),
+            &environment,
+        )?;
+        let begun = Instant::now();
+        let section = device.section(snapshot, &prepared, &slots);
+        let mut section = section.map_err(|error| unused(&error.to_string()))?;
+        let mut runs = DeviceRuns {
+            folded: Folded {
+                rows: 0,
+                checksum: 0,
+            },
+            steps: self.plan.steps.len(),
+            covered: section.covered(),
+            why: section.why().to_string(),
+            compiled: begun.elapsed(),
+            launches: 0,
+            times: Vec::with_capacity(times),
+        };
+        for _ in 0..times {
+            let begun = Instant::now();
+            let mut folded = Folded {
+                rows: 0,
+                checksum: 0,
+            };
+            let all = section.run_all(|_, ran| {
+                folded.rows += ran.rows;
+                folded.checksum = folded.checksum.wrapping_add(ran.checksum);
+                Ok(())
+            });
+            all.map_err(|error| unused(&error.to_string()))?;
+            runs.times.push(begun.elapsed());
+            runs.folded = folded;
+        }
+        runs.launches = section.launches();
+        Ok(runs)
+    }
+}
