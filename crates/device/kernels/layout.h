@@ -110,7 +110,7 @@ struct Step {
     u64 input, output, outcome;
     u64 capacity;
     Segment segment;
-    // The column that is looked up.
+    // The column that is looked up; COLUMNS + 1: none, the rows `first..last` are those of every row.
     u32 from;
     u32 columns;
     u32 checks;
@@ -120,7 +120,7 @@ struct Step {
     u64 out[COLUMNS];
     // Where the new column goes, 0: nowhere.
     u64 made;
-    u64 unused;
+    u64 first, last;
     Check check[CHECKS];
 };
 

@@ -127,7 +127,12 @@ KERNEL walk_expand(u64 arguments) {
     u32 own = thread_of_block();
     while (next_tile(input, rows, &place, tile)) {
         Rows found = {0, 0};
-        if (tile + own < rows) found = rows_of(step.segment, id_at(step.in[step.from], tile + own));
+        if (tile + own < rows) {
+            if (step.from == COLUMNS + 1)
+                found = {step.first, step.last};
+            else
+                found = rows_of(step.segment, id_at(step.in[step.from], tile + own));
+        }
         u64 total;
         u64 before = sum_before(found.to - found.from, scratch, total);
         ends[own] = before + found.to - found.from;

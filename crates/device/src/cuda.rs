@@ -31,7 +31,10 @@ use std::any::Any;
 use std::sync::Arc;
 
 /// The modules of kernels: a name, as in [`Kernel::module`], and PTX.
-const MODULES: &[(&str, &str)] = &[("probe", include_str!("../kernels/probe.ptx"))];
+const MODULES: &[(&str, &str)] = &[
+    ("probe", include_str!("../kernels/probe.ptx")),
+    ("walk", include_str!("../kernels/walk.ptx")),
+];
 
 /// The oldest version of CUDA whose driver takes the kernels.
 pub const DRIVER_MIN: (u32, u32) = (12, 2);

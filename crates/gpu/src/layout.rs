@@ -13,7 +13,7 @@ pub(crate) const CHECKS: usize = 4;
 /// In place of a column's number: what the step makes.
 pub(crate) const MADE: u32 = COLUMNS as u32;
 
-/// In place of a column's number: the check's constant.
+/// In place of a column's number: a constant.
 pub(crate) const CONSTANT: u32 = COLUMNS as u32 + 1;
 
 /// Threads of a block.
@@ -145,6 +145,7 @@ pub(crate) struct Step {
     pub outcome: u64,
     pub capacity: u64,
     pub segment: Segment,
+    /// The column that is looked up, or [`CONSTANT`]: the rows `first..last` are those of every row.
     pub from: u32,
     pub columns: u32,
     pub checks: u32,
@@ -152,7 +153,8 @@ pub(crate) struct Step {
     pub columns_in: [Column; COLUMNS],
     pub columns_out: [u64; COLUMNS],
     pub made: u64,
-    pub unused: u64,
+    pub first: u64,
+    pub last: u64,
     pub check: [Check; CHECKS],
 }
 

@@ -9,6 +9,8 @@
 //! | `Expand` from a constant, first | seed: rows of the segment |
 //! | `ExpandKeys`, first | seed: keys of the index |
 //! | `Expand` from a column | expansion |
+//! | `Expand` from a constant, later | the same rows for every row |
+//! | `Check` of two constants | decided when it is compiled |
 //! | `Intersect` | expansion by the first side, check by the second |
 //! | `Check`, both ends columns | is the one in the list of the other |
 //! | `Check`, one end constant | a bit of the constant's dense list, else a search in its list |
@@ -24,7 +26,7 @@ use query::plan::{Action, ConstantId, Node, Scope, Side, Slot, Source, Step};
 use rdf::{Direction, VertexId};
 use std::ops::Range;
 use std::sync::Arc;
-use store::{GraphView, SegmentKey, Snapshot};
+use store::{GraphScope, GraphView, SegmentKey, Snapshot};
 
 /// See the head of this file.
 pub(crate) struct Program {
@@ -34,8 +36,8 @@ pub(crate) struct Program {
     pub(crate) covered: usize,
     /// Why not more.
     pub(crate) why: NotCovered,
-    /// The column of the seed.
-    pub(crate) slot: Slot,
+    /// The column of the seed, where it is kept.
+    pub(crate) slot: Option<Slot>,
     /// The segments that it looks at.
     pub(crate) segments: Vec<SegmentKey>,
 }
@@ -50,11 +52,20 @@ pub(crate) enum ProgramSeed {
 
 /// A table becomes the next one.
 pub(crate) struct ProgramStep {
-    /// What is expanded, of which column, into which; `None`: rows are only checked.
-    pub(crate) expansion: Option<(Arc<Image>, Slot, Slot)>,
+    /// What is expanded, and into which column; `None`: rows are only checked.
+    pub(crate) expansion: Option<(Arc<Image>, Whose, Slot)>,
     pub(crate) checks: Vec<ProgramCheck>,
     /// The columns after it.
     pub(crate) keep: Vec<Slot>,
+}
+
+/// Whose lists an expansion takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// A column's, row by row.
+    Column(Slot),
+    /// These rows of the segment, for every row.
+    Rows(Range<u64>),
 }
 
 /// A condition on a row.
@@ -108,21 +119,25 @@ pub(crate) fn compile(
     };
     let steps = &prepared.plan().steps;
     let nothing = |step, why| Err(GpuError::Nothing { step, why });
-    let (seed, slot) = match steps.first().map(|first| compiler.seed(first)) {
-        None => return nothing(0, NotCovered::End),
-        Some(Err(Stop::Why(why))) => return nothing(0, why),
+    let first = match compiler.decided(steps) {
+        Ok(first) => first,
+        Err(error) => return Err(error),
+    };
+    let (seed, slot) = match steps.get(first).map(|step| compiler.seed(first, step)) {
+        None => return nothing(first, NotCovered::End),
+        Some(Err(Stop::Why(why))) => return nothing(first, why),
         Some(Err(Stop::Failed(error))) => return Err(error),
         Some(Ok(seed)) => seed,
     };
     let mut program = Program {
         seed,
         steps: Vec::new(),
-        covered: 1,
+        covered: first + 1,
         why: NotCovered::End,
         slot,
         segments: Vec::new(),
     };
-    for (at, step) in steps.iter().enumerate().skip(1) {
+    for (at, step) in steps.iter().enumerate().skip(first + 1) {
         let taken = if at >= prepared.cut() {
             Err(NotCovered::Cut.into())
         } else {
@@ -139,7 +154,7 @@ pub(crate) fn compile(
     }
     program.segments = compiler.segments;
     if program.steps.is_empty() {
-        return nothing(1, program.why);
+        return nothing(program.covered, program.why);
     }
     Ok(program)
 }
@@ -153,8 +168,42 @@ struct Compiler<'c, 'a, 'i> {
 }
 
 impl Compiler<'_, '_, '_> {
-    fn seed(&mut self, step: &Step) -> Result<(ProgramSeed, Slot), Stop> {
-        if self.prepared.cut() == 0 {
+    /// How many checks of two constants the plan begins with, all of which hold: it is their number that comes before the
+    /// seed. One that does not hold is no beginning for a device.
+    fn decided(&mut self, steps: &[Step]) -> Result<usize, GpuError> {
+        for (at, step) in steps.iter().enumerate().take(self.prepared.cut()) {
+            match self.constants(step) {
+                Ok(Some(true)) => {}
+                Ok(_) | Err(Stop::Why(_)) => return Ok(at),
+                Err(Stop::Failed(error)) => return Err(error),
+            }
+        }
+        Ok(steps.len())
+    }
+
+    /// Whether a check of two constants holds; `None` for any other step.
+    fn constants(&mut self, step: &Step) -> Result<Option<bool>, Stop> {
+        let Action::Check {
+            subject: Node::Constant(subject),
+            predicate,
+            object: Node::Constant(object),
+            scope,
+            source,
+            ..
+        } = step.action
+        else {
+            return Ok(None);
+        };
+        let (key, _) = self.segment(predicate, Direction::Out, scope, source)?;
+        let (subject, object) = (self.id(subject), self.id(object));
+        let objects = self.snapshot.neighbours(key, subject, GraphScope::Default);
+        let objects = objects.map_err(GpuError::View)?;
+        let holds = objects.contains(object).map_err(GpuError::View)?;
+        Ok(Some(holds))
+    }
+
+    fn seed(&mut self, at: usize, step: &Step) -> Result<(ProgramSeed, Option<Slot>), Stop> {
+        if self.prepared.cut() <= at {
             return Err(NotCovered::Cut.into());
         }
         match step.action {
@@ -165,10 +214,10 @@ impl Compiler<'_, '_, '_> {
                 scope,
                 source,
                 into,
-            } if step.kept(into).is_some() => {
+            } => {
                 let (key, image) = self.segment(predicate, direction, scope, source)?;
                 let rows = self.rows_of(key, from)?.map_or(0..0, |(_, rows)| rows);
-                Ok((ProgramSeed::Rows(image, rows), into))
+                Ok((ProgramSeed::Rows(image, rows), step.kept(into)))
             }
             Action::ExpandKeys {
                 predicate,
@@ -176,11 +225,11 @@ impl Compiler<'_, '_, '_> {
                 scope,
                 source,
                 into,
-            } if step.kept(into).is_some() => {
+            } => {
                 let (_, image) = self.segment(predicate, direction, scope, source)?;
-                Ok((ProgramSeed::Keys(image), into))
+                Ok((ProgramSeed::Keys(image), step.kept(into)))
             }
-            Action::Expand { .. } | Action::ExpandKeys { .. } => Err(NotCovered::Shape.into()),
+            Action::Expand { .. } => Err(NotCovered::Shape.into()),
             ref other => Err(NotCovered::Step(other.name()).into()),
         }
     }
@@ -192,14 +241,21 @@ impl Compiler<'_, '_, '_> {
         }
         let check = match step.action {
             Action::Expand {
-                from: Node::Slot(from),
+                from,
                 predicate,
                 direction,
                 scope,
                 source,
                 into,
             } => {
-                let (_, image) = self.segment(predicate, direction, scope, source)?;
+                let (key, image) = self.segment(predicate, direction, scope, source)?;
+                let from = match from {
+                    Node::Slot(from) => Whose::Column(from),
+                    Node::Constant(from) => {
+                        let found = self.rows_of(key, from)?;
+                        Whose::Rows(found.map_or(0..0, |(_, rows)| rows))
+                    }
+                };
                 steps.push(ProgramStep {
                     expansion: Some((image, from, into)),
                     checks: Vec::new(),
@@ -217,7 +273,7 @@ impl Compiler<'_, '_, '_> {
                     right: Operand::Column(into),
                 };
                 steps.push(ProgramStep {
-                    expansion: Some((first, sides[0].from, into)),
+                    expansion: Some((first, Whose::Column(sides[0].from), into)),
                     checks: vec![check],
                     keep: step.keep.clone(),
                 });
@@ -230,7 +286,10 @@ impl Compiler<'_, '_, '_> {
                 left: Operand::Column(left),
                 right: Operand::Column(right),
             },
-            Action::Check { .. } => self.check(step)?,
+            Action::Check { .. } => match self.constants(step)? {
+                None => self.check(step)?,
+                Some(holds) => decided(holds),
+            },
             ref other => return Err(NotCovered::Step(other.name()).into()),
         };
         match steps.last_mut() {
@@ -378,5 +437,21 @@ fn edge(image: &Image, left: Slot, right: Operand) -> ProgramCheck {
         rows: 0..0,
         left: Operand::Column(left),
         right,
+    }
+}
+
+/// A check that was decided beforehand.
+fn decided(holds: bool) -> ProgramCheck {
+    let nothing = Operand::Constant(VertexId::UNBOUND);
+    ProgramCheck {
+        kind: if holds {
+            CheckKind::Same
+        } else {
+            CheckKind::Rows
+        },
+        segment: layout::Segment::default(),
+        rows: 0..0,
+        left: nothing,
+        right: nothing,
     }
 }

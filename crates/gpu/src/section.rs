@@ -9,7 +9,7 @@ use crate::arena::ALIGNMENT;
 use crate::error::{GpuError, NotCovered};
 use crate::image::Image;
 use crate::layout::{self, BLOCK, COLUMNS};
-use crate::program::{Operand, Program, ProgramCheck, ProgramSeed, ProgramStep};
+use crate::program::{Operand, Program, ProgramCheck, ProgramSeed, ProgramStep, Whose};
 use crate::rooms::Room;
 use bytemuck::Pod;
 use device::{Device, Graph, HostRegion, Kernel, Launch, Node, Region, Slice, Stream};
@@ -59,7 +59,7 @@ pub struct Section {
 enum Seeded {
     /// A column that is a part of a segment: where its address and its count stand; the address of the first row.
     Rows {
-        cells_at: usize,
+        cells_at: Option<usize>,
         count_at: usize,
         first: u64,
         cell_bytes: u64,
@@ -295,7 +295,9 @@ impl Seeded {
                 cell_bytes,
                 ..
             } => {
-                words[cells_at] = first + strip.start * cell_bytes;
+                if let Some(at) = cells_at {
+                    words[at] = first + strip.start * cell_bytes;
+                }
                 words[count_at] = strip.end - strip.start;
             }
             Seeded::Keys { range_at, .. } => {
@@ -421,13 +423,17 @@ impl Writer {
                 };
                 let in_step = std::mem::offset_of!(layout::Step, columns_in);
                 let seeded = Seeded::Rows {
-                    cells_at: (self.step_at(0) + in_step) / 8,
+                    cells_at: program.slot.map(|_| (self.step_at(0) + in_step) / 8),
                     count_at: 0,
                     first: column.cells,
                     cell_bytes: column.cell_bytes(),
                     rows: rows.end - rows.start,
                 };
-                let columns = vec![(program.slot, column)];
+                let columns = program
+                    .slot
+                    .map(|slot| (slot, column))
+                    .into_iter()
+                    .collect();
                 (
                     Table {
                         columns,
@@ -457,7 +463,11 @@ impl Writer {
                     keys: index.keys,
                     most: capacity,
                 };
-                let columns = vec![(program.slot, column)];
+                let columns = program
+                    .slot
+                    .map(|slot| (slot, column))
+                    .into_iter()
+                    .collect();
                 (Table { columns, capacity }, seeded)
             }
         }
@@ -486,7 +496,13 @@ impl Writer {
         }
         if let Some((image, from, into)) = &step.expansion {
             arguments.segment = image.segment;
-            arguments.from = input.place(*from);
+            match from {
+                Whose::Column(slot) => arguments.from = input.place(*slot),
+                Whose::Rows(rows) => {
+                    arguments.from = layout::CONSTANT;
+                    (arguments.first, arguments.last) = (rows.start, rows.end);
+                }
+            }
             arguments.made = next.column(*into).map_or(0, |column| column.cells);
         }
         let made = made.map(|made| made.0);

@@ -1,6 +1,8 @@
 //! Random queries over random graphs: what the device gives, walked to the end on the processor, is what the processor gives.
 
 use crate::graphs::World;
+use device::Device;
+use device::cuda::Cuda;
 use device::twin::Twin;
 use explore::{Checksum, Chunk, Environment, Limits, Options, Prepared, Status, Walk, prepare};
 use gpu::{Gpu, GpuError, Memory, Section};
@@ -30,6 +32,8 @@ struct Share {
     steps: usize,
     covered: usize,
     launches: u64,
+    /// Steps that the device does not do, by the reason for the first of them.
+    ends: BTreeMap<String, usize>,
 }
 
 fn add(bag: &mut Bag, chunk: &Chunk, columns: &[Slot]) {
@@ -160,7 +164,11 @@ fn run_query(world: &World, gpu: &Gpu, text: &str, share: &mut Share) {
     };
     let mut section = match gpu.section(&case.prepared) {
         Ok(section) => section,
-        Err(GpuError::Nothing { .. }) => {
+        Err(GpuError::Nothing { step, why }) => {
+            *share
+                .ends
+                .entry(format!("at step {step}: {why}"))
+                .or_default() += plan.steps.len().min(case.prepared.cut());
             share.steps += plan.steps.len().min(case.prepared.cut());
             return;
         }
@@ -182,6 +190,13 @@ fn run_query(world: &World, gpu: &Gpu, text: &str, share: &mut Share) {
         Err(error) => panic!("{error}"),
     }
     share.covered += section.covered();
+    let left = plan.steps.len().min(case.prepared.cut()) - section.covered();
+    if left > 0 {
+        *share
+            .ends
+            .entry(format!("later: {}", section.why()))
+            .or_default() += left;
+    }
     share.launches += section.launches();
     if section.covered() == plan.steps.len() {
         let mut summed = gpu
@@ -200,7 +215,13 @@ fn run_query(world: &World, gpu: &Gpu, text: &str, share: &mut Share) {
 
 #[test]
 fn random_queries_are_answered_as_on_the_processor() {
-    if let Err(error) = Twin::new(1 << 20, 0) {
+    let card = match std::env::var("SOMERSAULT_DEVICE").as_deref() {
+        Ok("cuda") => Some(Arc::new(
+            Cuda::open(0).expect("SOMERSAULT_DEVICE says that there is a card"),
+        )),
+        _ => None,
+    };
+    if let (None, Err(error)) = (&card, Twin::new(1 << 20, 0)) {
         eprintln!("SKIPPED: {error}");
         return;
     }
@@ -208,14 +229,17 @@ fn random_queries_are_answered_as_on_the_processor() {
     for seed in seeds::chosen(GRAPHS, LONG) {
         let mut random = Random::new(seed);
         let world = World::random(&mut random);
-        let device = Twin::new(1 << 30, seed).expect("there is one");
+        let device: Arc<dyn Device> = match &card {
+            Some(card) => Arc::<Cuda>::clone(card),
+            None => Arc::new(Twin::new(1 << 30, seed).expect("there is one")),
+        };
         let tables = *random.pick(&[4 << 10, 64 << 10, 4 << 20]);
         let memory = Memory {
             images: 64 << 20,
             tables,
             sections: 2,
         };
-        let gpu = Gpu::new(Arc::new(device), Arc::clone(&world.snapshot), memory);
+        let gpu = Gpu::new(device, Arc::clone(&world.snapshot), memory);
         let gpu = gpu.expect("there is memory");
         for _ in 0..QUERIES {
             let text = text_of(&world, &mut random);
@@ -229,6 +253,7 @@ fn random_queries_are_answered_as_on_the_processor() {
         }
     }
     let percent = 100 * share.covered / share.steps.max(1);
+    eprintln!("{:#?}", share.ends);
     eprintln!(
         "{percent} % of {} steps of patterns on the device, {} launches",
         share.steps, share.launches
