@@ -10,9 +10,11 @@
 use crate::support;
 
 use oxrdf::{Dataset, GraphName, GraphNameRef, QuadRef};
+use somersault::device::Accelerator;
 use somersault::{Database, Request};
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 use support::NoAnswer;
 use testkit::compare::{self, Blanks};
@@ -94,6 +96,8 @@ struct Tally {
     in_order: usize,
     /// Plans made by samples.
     sampled: usize,
+    /// Walks that began on a device.
+    on_device: u64,
     with_rows: usize,
     too_large: usize,
     refused: BTreeMap<String, usize>,
@@ -143,6 +147,7 @@ fn compare_all(sort: &Sort) {
         compared,
         in_order,
         sampled,
+        on_device,
         with_rows,
         too_large,
         refused,
@@ -153,7 +158,7 @@ fn compare_all(sort: &Sort) {
     let refusals: usize = refused.values().sum();
     eprintln!(
         "oracle, {}: seeds {seeds:?}: {compared} compared ({with_rows} with rows, {in_order} also \
-         without the optimiser, {sampled} by samples), {too_large} too large or undetermined, {refusals} refused, \
+         without the optimiser, {sampled} by samples; {on_device} walks on a device), {too_large} too large or undetermined, {refusals} refused, \
          {failed} failed; the oracles disagree {} times",
         sort.name,
         disagreements.len()
@@ -207,7 +212,8 @@ fn run_seed(sort: &Sort, seed: u64, tally: &mut Tally) {
     }
     let vocabulary = Vocabulary::of(&dataset);
     let told = |complaint: &str| format!("SOMERSAULT_SEED={seed} ({format:?}): {complaint}");
-    let loaded = match Loaded::new(&dataset, format, 1 + (seed % 2) as usize) {
+    let threads = 1 + (seed % 2) as usize;
+    let loaded = match Loaded::new(&dataset, format, threads, device_of(seed)) {
         Ok(loaded) => loaded,
         Err(complaint) => {
             let graph = graph::write(&dataset, format);
@@ -241,7 +247,7 @@ fn run_seed(sort: &Sort, seed: u64, tally: &mut Tally) {
                 eprintln!("{}", told(complaint.lines().next().unwrap_or_default()));
                 // Only what is shown is made small.
                 let repro = if tally.failures.len() < SHOWN_MAX {
-                    repro(sort, &dataset, format, &query, &complaint)
+                    repro(sort, &dataset, (format, seed), &query, &complaint)
                 } else {
                     complaint
                 };
@@ -252,6 +258,17 @@ fn run_seed(sort: &Sort, seed: u64, tally: &mut Tally) {
         tally.with_rows += usize::from(has_rows);
     }
     tally.sampled += loaded.sampled.get();
+    if let Some(device) = &loaded.accelerator {
+        tally.on_device += device.figures().queries;
+        assert_eq!(device.figures().failures, 0, "the device fails nowhere");
+    }
+}
+
+/// A device for some of the seeds, that queries begin on wherever it can begin them.
+fn device_of(seed: u64) -> Option<Arc<Accelerator>> {
+    seed.is_multiple_of(3)
+        .then(|| support::accelerator(seed))
+        .flatten()
 }
 
 /// What a format can hold of a dataset.
@@ -268,18 +285,26 @@ fn written_part(dataset: Dataset, format: Format) -> Dataset {
 /// A loaded dataset and the names of its blank nodes.
 struct Loaded {
     database: Database,
+    /// A device that queries begin on.
+    accelerator: Option<Arc<Accelerator>>,
     blanks: Blanks,
     /// Plans that were made by samples.
     sampled: Cell<usize>,
 }
 
 impl Loaded {
-    fn new(dataset: &Dataset, format: Format, threads: usize) -> Result<Loaded, String> {
+    fn new(
+        dataset: &Dataset,
+        format: Format,
+        threads: usize,
+        accelerator: Option<Arc<Accelerator>>,
+    ) -> Result<Loaded, String> {
         let text = graph::write(dataset, format);
-        let database = support::loaded(&text, format, threads)?;
+        let database = support::loaded_with(&text, format, threads, accelerator.clone())?;
         let blanks = support::blanks(&database)?;
         Ok(Loaded {
             database,
+            accelerator,
             blanks,
             sampled: Cell::new(0),
         })
@@ -342,7 +367,13 @@ impl Loaded {
 
 /// The complaint about a part of the dataset from which nothing can be taken away. Markers stay:
 /// without them a blank node has no name.
-fn repro(sort: &Sort, dataset: &Dataset, format: Format, query: &str, complaint: &str) -> String {
+fn repro(
+    sort: &Sort,
+    dataset: &Dataset,
+    (format, seed): (Format, u64),
+    query: &str,
+    complaint: &str,
+) -> String {
     let mut last = complaint.to_owned();
     let markers: Vec<_> = dataset
         .iter()
@@ -354,7 +385,7 @@ fn repro(sort: &Sort, dataset: &Dataset, format: Format, query: &str, complaint:
         let Ok(Some(expected)) = (sort.expected)(&part, query) else {
             return false;
         };
-        let loaded = Loaded::new(&part, format, 1);
+        let loaded = Loaded::new(&part, format, 1, device_of(seed));
         let verdict = loaded.and_then(|it| it.check(sort, query, &expected, true));
         match verdict {
             Ok(_) => false,

@@ -1,10 +1,15 @@
 //! The engine as the test kit wants it: text in, answers out, through the public façade only.
 
+use device::Device;
+use device::cuda::Cuda;
+use device::twin::Twin;
 use oxrdf::Triple;
+use somersault::device::{Accelerator, Memory, Offload};
 use somersault::load::{self, Source, Unwatched};
 use somersault::output::Collected;
 use somersault::{Database, Kind, Options, Request};
 use std::collections::HashSet;
+use std::sync::Arc;
 use testkit::compare::Blanks;
 use testkit::graph::Format;
 use testkit::{Answer, MARKER, Row, TRIPLE_COLUMNS};
@@ -12,6 +17,17 @@ use testkit::{Answer, MARKER, Row, TRIPLE_COLUMNS};
 /// A database in memory, loaded from text.
 #[allow(dead_code, reason = "each test program uses its own part of this file")]
 pub fn loaded(text: &str, format: Format, threads: usize) -> Result<Database, String> {
+    loaded_with(text, format, threads, None)
+}
+
+/// The same, whose queries begin on a device wherever it can begin them.
+#[allow(dead_code, reason = "each test program uses its own part of this file")]
+pub fn loaded_with(
+    text: &str,
+    format: Format,
+    threads: usize,
+    accelerator: Option<Arc<Accelerator>>,
+) -> Result<Database, String> {
     let name = format!("graph.{}", format.extension());
     let source = Source::reader(name, text.as_bytes());
     let request = load::Request {
@@ -20,12 +36,38 @@ pub fn loaded(text: &str, format: Format, threads: usize) -> Result<Database, St
     };
     let options = Options {
         query_threads: threads,
+        accelerator,
         ..Options::default()
     };
     let loaded = load::load_in_memory(vec![source], &request, &options, &Unwatched);
     loaded
         .map(|(database, _)| database)
         .map_err(|error| error.to_string())
+}
+
+/// A device for tests that takes all it can: the host twin, or a card where `SOMERSAULT_DEVICE=cuda` says that there is
+/// one. None without a C++ compiler, which is said.
+#[allow(dead_code, reason = "each test program uses its own part of this file")]
+pub fn accelerator(seed: u64) -> Option<Arc<Accelerator>> {
+    let device: Arc<dyn Device> = if std::env::var("SOMERSAULT_DEVICE").is_ok_and(|it| it == "cuda")
+    {
+        Arc::new(Cuda::open(0).expect("SOMERSAULT_DEVICE says that there is a card"))
+    } else {
+        match Twin::new(64 << 20, seed) {
+            Ok(twin) => Arc::new(twin),
+            Err(error) => {
+                eprintln!("SKIPPED: {error}");
+                return None;
+            }
+        }
+    };
+    let memory = Memory {
+        images: 2 << 20,
+        // Small enough for strips.
+        tables: 16 << 10,
+        sections: 2,
+    };
+    Some(Arc::new(Accelerator::new(device, memory, Offload::Always)))
 }
 
 /// Why there is no answer.
