@@ -328,7 +328,12 @@ fn layers_are_told_of() {
         )
     };
     let base = Arc::new(snapshot_of(
-        &[quad(50, 30, 60), quad(51, 31, 60), quad(52, 32, 60)],
+        &[
+            quad(50, 30, 60),
+            quad(51, 31, 60),
+            quad(52, 32, 60),
+            quad(53, 32, 60),
+        ],
         Some(TYPE),
     ));
     let segment = |version: &store::delta::Version, predicate, direction| SegmentKey {

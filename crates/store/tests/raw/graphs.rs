@@ -82,6 +82,6 @@ pub fn of_all_kinds() -> FrozenParts {
             });
         }
     }
-    edges.extend((0..1500).map(|member| edge(8, 20_000 + 2 * member)));
+    edges.extend((0..1500).map(|member| edge(8, 100 + 2 * member)));
     written(&edges, 100_000)
 }
