@@ -21,6 +21,8 @@ mod layout;
 mod program;
 mod rooms;
 mod section;
+#[cfg(test)]
+mod tests;
 
 pub use error::{GpuError, NotCovered};
 pub use section::{Ran, Section};

@@ -1,0 +1,151 @@
+//! Memory of the twin with canaries around it, and launches.
+
+use bytemuck::Pod;
+use device::twin::Twin;
+use device::{Device, Kernel, Launch, Region, Stream};
+use std::cell::RefCell;
+
+use crate::layout::BLOCK;
+
+/// Bytes of each canary.
+const CANARY: u64 = 512;
+const CANARY_BYTE: u8 = 0xc7;
+
+/// Seeds, each an order of fibers and a case.
+pub(super) const SEEDS: u64 = 32;
+pub(super) const LONG: u64 = 4000;
+
+/// A twin with what was put into its memory.
+pub(super) struct Rig {
+    twin: Twin,
+    stream: Stream,
+    /// What no kernel may write.
+    inputs: RefCell<Vec<(Region, Vec<u8>)>>,
+    /// What a kernel writes, between canaries.
+    rooms: RefCell<Vec<Region>>,
+}
+
+impl Rig {
+    /// `None`, said loudly, where there is no twin.
+    pub(super) fn new(seed: u64) -> Option<Rig> {
+        let twin = match Twin::new(1 << 30, seed) {
+            Ok(twin) => twin,
+            Err(error) => {
+                eprintln!("SKIPPED: {error}");
+                return None;
+            }
+        };
+        let stream = twin.stream().expect("nothing fails");
+        Some(Rig {
+            twin,
+            stream,
+            inputs: RefCell::default(),
+            rooms: RefCell::default(),
+        })
+    }
+
+    /// The address of a copy that is only read. It ends where the items end, so that a sanitizer sees what is read behind.
+    pub(super) fn put<T: Pod>(&self, items: &[T]) -> u64 {
+        let bytes: &[u8] = bytemuck::cast_slice(items);
+        if bytes.is_empty() {
+            return 0;
+        }
+        let region = self.region(bytes.len() as u64);
+        self.upload(&region, 0, bytes);
+        let address = region.whole().address();
+        self.inputs.borrow_mut().push((region, bytes.to_vec()));
+        address
+    }
+
+    /// The address of so many bytes to write, with anything in them.
+    pub(super) fn room(&self, bytes: u64) -> u64 {
+        let region = self.region(bytes + 2 * CANARY);
+        let canary = [CANARY_BYTE; CANARY as usize];
+        self.upload(&region, 0, &canary);
+        self.upload(&region, CANARY + bytes, &canary);
+        let address = region.whole().address() + CANARY;
+        self.rooms.borrow_mut().push(region);
+        address
+    }
+
+    /// The address of a copy that may be written.
+    pub(super) fn room_with<T: Pod>(&self, item: &T) -> u64 {
+        let bytes = bytemuck::bytes_of(item);
+        let address = self.room(bytes.len() as u64);
+        let rooms = self.rooms.borrow();
+        self.upload(rooms.last().expect("the room"), CANARY, bytes);
+        address
+    }
+
+    /// What stands in a room.
+    pub(super) fn read<T: Pod>(&self, address: u64, count: usize) -> Vec<T> {
+        let rooms = self.rooms.borrow();
+        let begins = |region: &&Region| region.whole().address() + CANARY == address;
+        let region = rooms.iter().find(begins).expect("a room");
+        let mut items = vec![T::zeroed(); count];
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut items);
+        assert!(
+            bytes.len() as u64 <= region.bytes() - 2 * CANARY,
+            "a room is left"
+        );
+        let slice = region.slice(CANARY..CANARY + bytes.len() as u64);
+        if !bytes.is_empty() {
+            self.twin
+                .download(&self.stream, &slice, bytes)
+                .expect("nothing fails");
+        }
+        items
+    }
+
+    /// Runs a kernel to its end. Panics where threads wait for different things, or something else than a room was written.
+    pub(super) fn run<T: Pod>(&self, kernel: Kernel, grid: u32, arguments: &T) {
+        let bytes = bytemuck::bytes_of(arguments);
+        let region = self.region(bytes.len() as u64);
+        self.upload(&region, 0, bytes);
+        let launch = Launch {
+            kernel,
+            grid,
+            block: BLOCK,
+            arguments: region.whole(),
+        };
+        self.inputs.borrow_mut().push((region, bytes.to_vec()));
+        let launched = self.twin.launch(&self.stream, &launch);
+        launched.expect("all threads come to every barrier");
+        self.look();
+    }
+
+    /// Whether canaries are alive and inputs are what they were.
+    fn look(&self) {
+        for (region, bytes) in self.inputs.borrow().iter() {
+            let now = self.bytes(region, 0, bytes.len() as u64);
+            assert!(now == *bytes, "an input was written");
+        }
+        for region in self.rooms.borrow().iter() {
+            for from in [0, region.bytes() - CANARY] {
+                let canary = self.bytes(region, from, CANARY);
+                let is_alive = canary.iter().all(|&byte| byte == CANARY_BYTE);
+                assert!(is_alive, "written beside a room");
+            }
+        }
+    }
+
+    fn region(&self, bytes: u64) -> Region {
+        self.twin.region(bytes).expect("there is memory")
+    }
+
+    fn upload(&self, region: &Region, from: u64, bytes: &[u8]) {
+        let slice = region.slice(from..from + bytes.len() as u64);
+        self.twin
+            .upload(&self.stream, &slice, bytes)
+            .expect("nothing fails");
+    }
+
+    fn bytes(&self, region: &Region, from: u64, count: u64) -> Vec<u8> {
+        let mut bytes = vec![0; count as usize];
+        let slice = region.slice(from..from + count);
+        self.twin
+            .download(&self.stream, &slice, &mut bytes)
+            .expect("nothing fails");
+        bytes
+    }
+}

@@ -1,0 +1,73 @@
+//! Strips of an index's keys as a column.
+
+use super::forms::{KINDS, Keys, Kind};
+use super::rig::{LONG, Rig, SEEDS};
+use crate::layout::{Level, Seed};
+use device::Kernel;
+use std::ops::Range;
+use testkit::random::Random;
+use testkit::seeds;
+
+/// Compares the cells of a strip, given by places among all keys.
+fn run(rig: &Rig, keys: &Keys, strip: Range<usize>, is_wide: bool, grid: u32) {
+    let all = keys.all();
+    let base = all[0].saturating_sub(7);
+    let count = strip.len();
+    let seed = Seed {
+        index: keys.image(rig),
+        begin: keys.first_ordinal + strip.start as u64,
+        end: keys.first_ordinal + strip.end as u64,
+        level: rig.room_with(&Level {
+            rows: 99,
+            tiles: 44,
+        }),
+        out: rig.room(count as u64 * if is_wide { 8 } else { 4 }),
+        base: if is_wide { u64::MAX } else { base },
+        wide: u32::from(is_wide),
+        unused: 0,
+    };
+    rig.run(Kernel::Seed, grid, &seed);
+    let level: Level = rig.read(seed.level, 1)[0];
+    assert_eq!((level.rows, level.tiles), (count as u64, 44));
+    let expected = &all[strip];
+    if is_wide {
+        assert_eq!(rig.read::<u64>(seed.out, count), expected);
+    } else {
+        let codes: Vec<u32> = expected.iter().map(|key| (key - base) as u32).collect();
+        assert_eq!(rig.read::<u32>(seed.out, count), codes);
+    }
+}
+
+/// All keys, none, and some strips of them.
+fn run_strips(seed: u64, kinds: &[Kind]) {
+    let Some(rig) = Rig::new(seed) else { return };
+    let mut random = Random::new(seed);
+    let most = *random.pick(&[1, 3, 33, 300, 1500]);
+    let keys = Keys::random(&mut random, kinds, most);
+    let all = keys.all();
+    let is_wide = all[all.len() - 1] - all[0] > 1 << 31 || random.chance(30);
+    let (from, to) = (random.below(all.len() + 1), random.below(all.len() + 1));
+    let some = from.min(to)..from.max(to);
+    for strip in [0..all.len(), some, 0..0, all.len() - 1..all.len()] {
+        run(&rig, &keys, strip, is_wide, *random.pick(&[1, 2, 5]));
+    }
+}
+
+#[test]
+fn a_strip_has_its_keys_in_their_order() {
+    for seed in seeds::chosen(SEEDS, LONG) {
+        for kind in KINDS {
+            run_strips(seed, &[kind]);
+        }
+    }
+}
+
+#[test]
+fn a_strip_goes_over_several_chunks() {
+    for seed in seeds::chosen(SEEDS, LONG) {
+        let mut random = Random::new(seed);
+        let count = random.between(2, 9);
+        let kinds: Vec<Kind> = (0..count).map(|_| *random.pick(&KINDS)).collect();
+        run_strips(seed, &kinds);
+    }
+}

@@ -1,0 +1,465 @@
+//! Expansions and filters: every row that passes comes once, with the columns that are kept, and nothing else is written.
+
+use super::forms::{Cells, Edges, Keys};
+use super::rig::{LONG, Rig, SEEDS};
+use crate::layout::{CONSTANT, Check, CheckKind, Level, MADE, Outcome, Step};
+use device::Kernel;
+use std::ops::Range;
+use testkit::random::Random;
+use testkit::seeds;
+
+/// Numbers of rows around those of warps, blocks, and rounds of a block.
+const ROWS: [usize; 14] = [
+    0, 1, 31, 32, 33, 255, 256, 257, 300, 511, 512, 513, 1024, 1500,
+];
+
+/// Columns of ids.
+#[derive(Clone)]
+pub(super) struct Table {
+    columns: Vec<(Vec<u64>, Cells)>,
+    rows: usize,
+}
+
+impl Table {
+    /// Columns of one length, each in some form.
+    pub(super) fn of(random: &mut Random, columns: Vec<Vec<u64>>) -> Table {
+        let rows = columns[0].len();
+        let columns = columns.into_iter();
+        Table {
+            columns: columns
+                .map(|ids| {
+                    let cells = Cells::of(random, &ids);
+                    (ids, cells)
+                })
+                .collect(),
+            rows,
+        }
+    }
+}
+
+/// A check as it is asked for.
+pub(super) struct Condition {
+    kind: CheckKind,
+    edges: Edges,
+    left: u32,
+    right: u32,
+    constant: u64,
+    /// The place of the key whose list is asked, for [`CheckKind::Rows`].
+    key: Option<usize>,
+}
+
+/// A check of two operands.
+pub(super) fn of(kind: CheckKind, edges: &Edges, left: u32, right: u32) -> Condition {
+    Condition {
+        kind,
+        edges: edges.clone(),
+        left,
+        right,
+        constant: 0,
+        key: None,
+    }
+}
+
+impl Condition {
+    /// What the kernels say in `passes`.
+    fn holds(&self, row: &[u64], made: u64) -> bool {
+        let value = |which: u32| match which {
+            MADE => made,
+            CONSTANT => self.constant,
+            column => row[column as usize],
+        };
+        let (left, right) = (value(self.left), value(self.right));
+        match self.kind {
+            CheckKind::Same => left == right,
+            CheckKind::Key => self.edges.keys.all().contains(&left),
+            CheckKind::Rows => self
+                .key
+                .is_some_and(|key| self.edges.lists[key].contains(&left)),
+            CheckKind::Edge => self.edges.list(left).contains(&right),
+        }
+    }
+
+    fn image(&self, rig: &Rig) -> Check {
+        let rows: Range<u64> = self.key.map_or(0..0, |key| self.edges.rows(key));
+        Check {
+            segment: self.edges.image(rig),
+            constant: self.constant,
+            from: rows.start,
+            to: rows.end,
+            kind: self.kind as u32,
+            left: self.left,
+            right: self.right,
+            unused: 0,
+        }
+    }
+}
+
+/// How many rows a step has room for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Room {
+    /// So many more than it makes.
+    Spare(u64),
+    /// So many fewer.
+    Short(u64),
+}
+
+/// A step as it is asked for.
+pub(super) struct Asked<'t> {
+    table: &'t Table,
+    pub(super) expansion: Option<(Edges, usize)>,
+    pub(super) checks: Vec<Condition>,
+    kept: Vec<bool>,
+    keeps_made: bool,
+    room: Room,
+    number: u32,
+}
+
+impl<'t> Asked<'t> {
+    /// One that keeps all columns and has room for just the rows that come.
+    pub(super) fn all(table: &'t Table) -> Asked<'t> {
+        Asked {
+            table,
+            expansion: None,
+            checks: Vec::new(),
+            kept: vec![true; table.columns.len()],
+            keeps_made: true,
+            room: Room::Spare(0),
+            number: 3,
+        }
+    }
+
+    /// The rows that are to come, ascending.
+    fn expected(&self) -> Vec<Vec<u64>> {
+        let mut expected = Vec::new();
+        for at in 0..self.table.rows {
+            let columns = self.table.columns.iter();
+            let row: Vec<u64> = columns.map(|(ids, _)| ids[at]).collect();
+            let made = match &self.expansion {
+                Some((edges, from)) => edges.list(row[*from]),
+                None => &[0],
+            };
+            for &made in made {
+                if self.checks.iter().all(|check| check.holds(&row, made)) {
+                    let kept = row.iter().zip(&self.kept).filter(|(_, kept)| **kept);
+                    let mut out: Vec<u64> = kept.map(|(id, _)| *id).collect();
+                    out.extend((self.expansion.is_some() && self.keeps_made).then_some(made));
+                    expected.push(out);
+                }
+            }
+        }
+        expected.sort_unstable();
+        expected
+    }
+
+    /// Runs it and compares; gives how many rows came.
+    pub(super) fn run(&self, rig: &Rig, grid: u32) -> usize {
+        let expected = self.expected();
+        let rows = expected.len() as u64;
+        let capacity = match self.room {
+            Room::Spare(more) => rows + more,
+            Room::Short(fewer) => rows.saturating_sub(fewer),
+        };
+        let has_room = capacity >= rows;
+        let arguments = self.arguments(rig, capacity);
+        let kernel = match self.expansion {
+            Some(_) => Kernel::Expand,
+            None => Kernel::Filter,
+        };
+        rig.run(kernel, grid, &arguments);
+        let level: Level = rig.read(arguments.output, 1)[0];
+        let outcome: Outcome = rig.read(arguments.outcome, 1)[0];
+        if has_room {
+            assert_eq!(level.rows, rows, "rows are counted");
+        } else {
+            assert!(level.rows > capacity, "more rows than there is room for");
+        }
+        assert_eq!(level.tiles, 0, "tiles of the next step are taken by it");
+        let overflow = if has_room { 0 } else { self.number + 1 };
+        assert_eq!(outcome.overflow, u64::from(overflow));
+        assert_eq!(
+            (outcome.rows, outcome.checksum),
+            (5, 6),
+            "of another kernel"
+        );
+        if has_room {
+            assert!(
+                self.rows(rig, &arguments, expected.len()) == expected,
+                "other rows came"
+            );
+        }
+        expected.len()
+    }
+
+    fn arguments(&self, rig: &Rig, capacity: u64) -> Step {
+        let level = |rows: u64| rig.room_with(&Level { rows, tiles: 0 });
+        let mut step = Step {
+            input: level(self.table.rows as u64),
+            output: level(0),
+            outcome: rig.room_with(&Outcome {
+                overflow: 0,
+                rows: 5,
+                checksum: 6,
+                unused: 7,
+            }),
+            capacity,
+            columns: self.table.columns.len() as u32,
+            checks: self.checks.len() as u32,
+            number: self.number,
+            ..Step::default()
+        };
+        for (place, (ids, cells)) in self.table.columns.iter().enumerate() {
+            step.columns_in[place] = cells.column(rig, cells.put(rig, ids));
+            if self.kept[place] {
+                step.columns_out[place] = rig.room(capacity * cells.bytes());
+            }
+        }
+        if let Some((edges, from)) = &self.expansion {
+            step.segment = edges.image(rig);
+            step.from = *from as u32;
+            if self.keeps_made {
+                step.made = rig.room(capacity * edges.cells.bytes());
+            }
+        }
+        for (check, place) in self.checks.iter().zip(&mut step.check) {
+            *place = check.image(rig);
+        }
+        step
+    }
+
+    /// The rows that came, ascending.
+    fn rows(&self, rig: &Rig, arguments: &Step, count: usize) -> Vec<Vec<u64>> {
+        let mut columns = Vec::new();
+        for (place, (_, cells)) in self.table.columns.iter().enumerate() {
+            if self.kept[place] {
+                columns.push(cells.read(rig, arguments.columns_out[place], count));
+            }
+        }
+        if let (Some((edges, _)), true) = (&self.expansion, self.keeps_made) {
+            columns.push(edges.cells.read(rig, arguments.made, count));
+        }
+        let row = |at: usize| columns.iter().map(|column| column[at]).collect();
+        let mut rows: Vec<Vec<u64>> = (0..count).map(row).collect();
+        rows.sort_unstable();
+        rows
+    }
+}
+
+/// Vertices that a case is about: few, so that checks hold often enough, and some of them keys.
+struct Pool(Vec<u64>);
+
+impl Pool {
+    fn random(random: &mut Random) -> Pool {
+        let count = *random.pick(&[2, 5, 30, 300]);
+        let keys = Keys::any(random, count);
+        let mut ids = keys.all();
+        random.shuffle(&mut ids);
+        ids.truncate(count);
+        let strangers = [ids[0] + 1, ids[ids.len() - 1] + (1 << 32), ids[0] / 2 + 9];
+        ids.extend(strangers);
+        Pool(ids)
+    }
+
+    /// A segment over some of them.
+    fn edges(&self, random: &mut Random, longest: usize) -> Edges {
+        let mut ids = self.0.clone();
+        ids.sort_unstable();
+        ids.dedup();
+        if random.chance(4) {
+            return Edges::new(random, Keys::none(), Vec::new());
+        }
+        let keys: Vec<u64> = ids.iter().copied().filter(|_| random.chance(75)).collect();
+        let keys = keyed(random, if keys.is_empty() { &ids } else { &keys });
+        let is_functional = random.chance(25);
+        let lists = keys.all().into_iter().map(|_| {
+            let mut list: Vec<u64> = match random.below(12) {
+                _ if is_functional => vec![*random.pick(&self.0)],
+                0 => Vec::new(),
+                1 => (0..longest as u64).map(|at| self.0[0] + 3 * at).collect(),
+                _ => (0..random.between(1, 4))
+                    .map(|_| *random.pick(&self.0))
+                    .collect(),
+            };
+            list.sort_unstable();
+            list.dedup();
+            list
+        });
+        let lists = lists.collect();
+        Edges::new(random, keys, lists)
+    }
+
+    fn condition(&self, random: &mut Random, columns: u32, is_expansion: bool) -> Condition {
+        let operands = if is_expansion { 3 } else { 2 };
+        let operand = |random: &mut Random| match random.below(operands) {
+            0 => random.below(columns as usize) as u32,
+            1 => CONSTANT,
+            _ => MADE,
+        };
+        let kinds = [
+            CheckKind::Same,
+            CheckKind::Key,
+            CheckKind::Rows,
+            CheckKind::Edge,
+        ];
+        let edges = self.edges(random, 40);
+        let keys = edges.lists.len();
+        Condition {
+            kind: *random.pick(&kinds),
+            left: operand(random),
+            right: operand(random),
+            constant: *random.pick(&self.0),
+            key: (keys > 0 && random.chance(95)).then(|| random.below(keys)),
+            edges,
+        }
+    }
+}
+
+/// An index of these keys: one chunk of a kind that has room for them, or one for each part.
+fn keyed(random: &mut Random, ids: &[u64]) -> Keys {
+    use super::forms::Kind;
+    let mut chunks: Vec<(Kind, Vec<u64>)> = Vec::new();
+    for &id in ids {
+        let is_cut = chunks.last().is_none_or(|(_, keys)| {
+            let last = keys[keys.len() - 1];
+            id >> 16 != last >> 16 && random.chance(50)
+        });
+        if is_cut {
+            chunks.push((Kind::Far, Vec::new()));
+        }
+        let last = chunks.last_mut().expect("there is one");
+        last.1.push(id);
+    }
+    for (kind, keys) in &mut chunks {
+        let span = keys[keys.len() - 1] - keys[0];
+        let is_one_range = keys[0] >> 16 == keys[keys.len() - 1] >> 16;
+        let fits = [
+            (Kind::Dense, span < 1 << 17),
+            (Kind::Sparse, is_one_range),
+            (Kind::Near, span < 1 << 32),
+            (Kind::Far, true),
+        ];
+        let fitting: Vec<Kind> = fits
+            .iter()
+            .filter(|(_, fits)| *fits)
+            .map(|(kind, _)| *kind)
+            .collect();
+        *kind = *random.pick(&fitting);
+    }
+    let ranges = (ids[ids.len() - 1] >> 16) - (ids[0] >> 16);
+    Keys {
+        first_ordinal: *random.pick(&[0, 0, 3, 1 << 34]),
+        jump: chunks.len() > 1 && ranges < 100_000 && random.chance(60),
+        chunks,
+    }
+}
+
+/// Runs a random step with as many rows.
+fn run_random(seed: u64, rows: usize, is_expansion: bool) -> usize {
+    let Some(rig) = Rig::new(seed) else { return 0 };
+    let mut random = Random::new(seed ^ (rows as u64) << 32);
+    let pool = Pool::random(&mut random);
+    let columns = *random.pick(&[1, 2, 3, 12]);
+    let ids = (0..columns).map(|_| (0..rows).map(|_| *random.pick(&pool.0)).collect());
+    let ids = ids.collect();
+    let table = Table::of(&mut random, ids);
+    let mut asked = Asked::all(&table);
+    if is_expansion {
+        let longest = if rows < 64 { 2600 } else { 40 };
+        let edges = pool.edges(&mut random, longest);
+        asked.expansion = Some((edges, random.below(columns)));
+    }
+    for _ in 0..random.below(5) {
+        let condition = pool.condition(&mut random, columns as u32, is_expansion);
+        asked.checks.push(condition);
+    }
+    asked.kept = (0..columns).map(|_| random.chance(70)).collect();
+    asked.keeps_made = random.chance(80);
+    asked.room = match random.below(4) {
+        0 => Room::Spare(random.bits() % 400),
+        1 => Room::Short(1),
+        2 => Room::Short(random.bits() % 1000),
+        _ => Room::Spare(0),
+    };
+    asked.number = random.below(9) as u32;
+    asked.run(&rig, *random.pick(&[1, 2, 3, 7]))
+}
+
+#[test]
+fn random_expansions_are_what_they_are_to_be() {
+    let mut rows = 0;
+    for seed in seeds::chosen(SEEDS, LONG) {
+        for count in ROWS {
+            rows += run_random(seed, count, true);
+        }
+    }
+    assert!(rows != 1, "{rows} rows");
+}
+
+#[test]
+fn random_filters_are_what_they_are_to_be() {
+    for seed in seeds::chosen(SEEDS, LONG) {
+        for count in ROWS {
+            run_random(seed, count, false);
+        }
+    }
+}
+
+#[test]
+fn lists_cross_the_rounds_of_a_block() {
+    for (seed, length) in [255, 256, 257, 1023, 1024, 1025, 2048, 2049]
+        .into_iter()
+        .zip(0u64..)
+    {
+        for hub in [0, 100, 255, 256, 299] {
+            let (seed, length) = (length, seed);
+            let Some(rig) = Rig::new(seed) else { return };
+            let mut random = Random::new(seed);
+            let table = Table::of(&mut random, vec![(0..300).collect()]);
+            let list = |key: u64| {
+                let count = if key == hub { length } else { key % 3 };
+                (0..count).map(|at| 5 * at + key).collect()
+            };
+            let keys = Keys {
+                chunks: vec![(super::forms::Kind::Dense, (0..300).collect())],
+                first_ordinal: 0,
+                jump: false,
+            };
+            let lists = (0..300).map(list).collect();
+            let mut asked = Asked::all(&table);
+            asked.expansion = Some((Edges::new(&mut random, keys, lists), 0));
+            asked.run(&rig, 2);
+            asked.room = Room::Short(1);
+            asked.run(&rig, 2);
+        }
+    }
+}
+
+#[test]
+fn nothing_is_done_after_rows_had_no_room() {
+    for is_expansion in [true, false] {
+        let Some(rig) = Rig::new(9) else { return };
+        let mut random = Random::new(9);
+        let table = Table::of(&mut random, vec![(0..700).collect()]);
+        let mut asked = Asked::all(&table);
+        let kernel = if is_expansion {
+            let keys = Keys {
+                chunks: vec![(super::forms::Kind::Near, (0..700).collect())],
+                first_ordinal: 0,
+                jump: false,
+            };
+            let lists = (0..700).map(|key| vec![key]).collect();
+            asked.expansion = Some((Edges::new(&mut random, keys, lists), 0));
+            Kernel::Expand
+        } else {
+            Kernel::Filter
+        };
+        let mut arguments = asked.arguments(&rig, 700);
+        arguments.outcome = rig.room_with(&Outcome {
+            overflow: 2,
+            ..Outcome::default()
+        });
+        rig.run(kernel, 2, &arguments);
+        let level: Level = rig.read(arguments.output, 1)[0];
+        let outcome: Outcome = rig.read(arguments.outcome, 1)[0];
+        assert_eq!((level.rows, outcome.overflow), (0, 2));
+    }
+}
