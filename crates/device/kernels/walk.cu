@@ -79,6 +79,17 @@ DEVICE bool passes(const Step& step, u64 row, u64 made) {
     return true;
 }
 
+// How many rows the step has to take: none, where an earlier one had no room. One thread looks for all of its block: another
+// block of this step may find that there is no room at this moment, and threads that disagree would not meet at a barrier.
+DEVICE u64 rows_to_take(const Step& step, u64* shared) {
+    if (thread_of_block() == 0) {
+        u64 overflow = reinterpret_cast<Outcome*>(step.outcome)->overflow;
+        *shared = overflow ? 0 : reinterpret_cast<Level*>(step.input)->rows;
+    }
+    barrier();
+    return *shared;
+}
+
 // Takes the next tile for the block, in rows; false where none is left.
 DEVICE bool next_tile(Level* level, u64 rows, u64* shared, u64& tile) {
     barrier();
@@ -122,8 +133,7 @@ KERNEL walk_expand(u64 arguments) {
     SHARED u64 ends[BLOCK], starts[BLOCK], scratch[BLOCK / WARP + 1], place;
     take(step, arguments);
     Level* input = reinterpret_cast<Level*>(step.input);
-    u64 rows = input->rows, tile;
-    if (reinterpret_cast<Outcome*>(step.outcome)->overflow) rows = 0;
+    u64 rows = rows_to_take(step, &place), tile;
     u32 own = thread_of_block();
     while (next_tile(input, rows, &place, tile)) {
         Rows found = {0, 0};
@@ -170,8 +180,7 @@ KERNEL walk_filter(u64 arguments) {
     SHARED u64 scratch[BLOCK / WARP + 1], place;
     take(step, arguments);
     Level* input = reinterpret_cast<Level*>(step.input);
-    u64 rows = input->rows, tile;
-    if (reinterpret_cast<Outcome*>(step.outcome)->overflow) rows = 0;
+    u64 rows = rows_to_take(step, &place), tile;
     while (next_tile(input, rows, &place, tile)) {
         Candidates round;
         round.kept = 0;
