@@ -1,8 +1,19 @@
 //! Compiles the host twin where its feature is on and there is a C++ compiler: for tests alone.
+//!
+//! `SOMERSAULT_KERNELS` names another folder of kernels to compile: `cargo xtask mutants` plants errors in a copy. What was
+//! asked for by name has to compile.
+//!
+//! What the twin reads or writes where it must not is found by sanitizers: `CXXFLAGS="-fsanitize=undefined
+//! -fno-sanitize-recover=all"` and `RUSTFLAGS="-Ctarget-cpu=x86-64-v3 -lubsan"`, in a target folder of its own.
+
+use std::path::PathBuf;
 
 fn main() {
     println!("cargo::rustc-check-cfg=cfg(has_twin)");
-    println!("cargo::rerun-if-changed=kernels");
+    println!("cargo::rerun-if-env-changed=SOMERSAULT_KERNELS");
+    let named = std::env::var_os("SOMERSAULT_KERNELS").map(PathBuf::from);
+    let kernels = named.clone().unwrap_or_else(|| "kernels".into());
+    println!("cargo::rerun-if-changed={}", kernels.display());
     if std::env::var_os("CARGO_FEATURE_TWIN").is_none() {
         return;
     }
@@ -11,10 +22,11 @@ fn main() {
         .std("c++17")
         .opt_level(2)
         .flag_if_supported("-Wno-unknown-pragmas")
-        .file("kernels/twin.cc")
+        .file(kernels.join("twin.cc"))
         .try_compile("somersault_twin");
     match built {
         Ok(()) => println!("cargo::rustc-cfg=has_twin"),
+        Err(error) if named.is_some() => panic!("no twin of {}: {error}", kernels.display()),
         Err(error) => println!("cargo::warning=no host twin, its tests are skipped: {error}"),
     }
 }
