@@ -15,11 +15,13 @@
 //! - [`index_writer`] and [`index`]: the key index, its chunks chosen by density;
 //! - [`planes`]: neighbours as 4-byte codes that order as ids do;
 //! - [`writer`]: a sorted stream of edges becomes segments;
-//! - [`reader`]: a segment as it is asked.
+//! - [`reader`]: a segment as it is asked;
+//! - [`raw`]: a segment as verified bytes, for whoever walks it elsewhere.
 
 pub(crate) mod index;
 pub(crate) mod index_writer;
 pub(crate) mod planes;
+pub mod raw;
 pub(crate) mod reader;
 pub(crate) mod writer;
 

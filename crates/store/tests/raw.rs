@@ -249,7 +249,7 @@ fn data_begin_at_lines() {
         for index in lists.chain([&image.index]) {
             assert!(index.data.as_ptr().addr().is_multiple_of(64));
             assert!(index.data.len().is_multiple_of(8) && index.chunks[0].at() < 64);
-            let dense = |chunk: &&store::raw::RawChunk| chunk.kind() == ChunkKind::Dense;
+            let dense = |chunk: &&store::raw::RawIndexChunk| chunk.kind() == ChunkKind::Dense;
             let mut dense = index.chunks.iter().filter(dense);
             assert!(dense.all(|chunk| chunk.at().is_multiple_of(64)));
         }

@@ -47,7 +47,7 @@ use crate::snapshot::Snapshot;
 use crate::source::{Fault, inconsistent};
 use crate::view::SegmentKey;
 pub use columns::{RawNeighbours, RawNumbers};
-pub use index::{RawChunk, RawIndex};
+pub use index::{RawIndex, RawIndexChunk};
 use rdf::{Direction, PredicateId};
 
 /// One predicate in one direction as it lies in the base.

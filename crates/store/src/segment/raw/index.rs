@@ -23,7 +23,7 @@ pub struct RawIndex<'v> {
     /// Number of keys; not 0.
     pub keys: u64,
     /// Ascending; not empty.
-    pub chunks: Vec<RawChunk>,
+    pub chunks: Vec<RawIndexChunk>,
     /// The chunk that holds the keys of each range of 2^16 ids, or the last one before, from the range of the first key
     /// (id >> 16) to that of the last one. Empty where there is no such table.
     pub jump: &'v [u32],
@@ -34,7 +34,7 @@ pub struct RawIndex<'v> {
 /// One chunk of a key index: 32 bytes that can be copied as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-pub struct RawChunk {
+pub struct RawIndexChunk {
     /// Its first key.
     pub first: u64,
     /// Its last key.
@@ -46,7 +46,7 @@ pub struct RawChunk {
     pub ordinal: u64,
 }
 
-impl RawChunk {
+impl RawIndexChunk {
     /// Where its data begin within [`RawIndex::data`], in bytes.
     pub const fn at(self) -> u64 {
         self.at_and_kind & !7
@@ -83,7 +83,7 @@ pub(super) fn image_of<'v>(index: &Index<'v>) -> Result<RawIndex<'v>, Fault> {
     })?;
     let mut chunks = Vec::with_capacity(entries.len());
     for (place, entry) in entries.iter().enumerate() {
-        let chunk = RawChunk {
+        let chunk = RawIndexChunk {
             first: entry.first,
             last: entry.last,
             at_and_kind: entry.at_and_kind - extent.start,
@@ -178,7 +178,7 @@ fn data_bytes(entry: &ChunkEntry, keys: u64) -> Result<u64, Wrong> {
 }
 
 /// Whether the data hold the keys that their chunk says.
-fn check_keys(chunk: RawChunk, keys: u64, data: &[u8]) -> Result<(), Wrong> {
+fn check_keys(chunk: RawIndexChunk, keys: u64, data: &[u8]) -> Result<(), Wrong> {
     let data = &data[chunk.at() as usize..];
     let span = chunk.last - chunk.first;
     let are_right = match chunk.kind() {
