@@ -345,3 +345,42 @@ impl Device for Cuda {
 fn boxed<T: Any + Send + Sync>(what: T) -> Arc<dyn Any + Send + Sync> {
     Arc::new(what)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kernel_is_in_the_text_of_its_module() {
+        for kernel in Kernel::ALL {
+            let (_, text) = MODULES
+                .iter()
+                .find(|(name, _)| *name == kernel.module())
+                .expect("its module is there");
+            let entry = format!(".visible .entry {}(", kernel.name());
+            assert!(text.contains(&entry), "{kernel:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_old_is_refused_by_name() {
+        let facts = |capability, driver| Facts {
+            name: "Card".into(),
+            capability,
+            driver,
+            memory: 0,
+            multiprocessors: 1,
+            shared_cache: 0,
+            copy_engines: 0,
+            is_card: true,
+        };
+        assert_eq!(fitness(&facts((7, 0), (12, 2))), Ok(()));
+        assert_eq!(fitness(&facts((10, 0), (13, 1))), Ok(()));
+        let old = fitness(&facts((6, 1), (12, 9))).map_err(|error| error.to_string());
+        let said = "no device: Card has capability 6.1, and the kernels need 7.0 or newer";
+        assert_eq!(old, Err(said.to_owned()));
+        let old = fitness(&facts((9, 0), (11, 8))).map_err(|error| error.to_string());
+        let said = "no device: Card has a driver of CUDA 11.8, and the kernels need 12.2 or newer";
+        assert_eq!(old, Err(said.to_owned()));
+    }
+}

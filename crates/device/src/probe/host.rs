@@ -88,7 +88,7 @@ fn pageable(rig: &mut Rig<'_>) -> Result<(), DeviceError> {
 
 /// Copies that are waited for, of so little that only the way counts.
 fn small(rig: &mut Rig<'_>) -> Result<(), DeviceError> {
-    let slice = rig.sink.slice(0..256);
+    let slice = rig.sink.slice(256..512);
     let mut held = [0u8; 256];
     let repetitions = rig.effort.repetitions.1;
     let us = rig.clocked_us(repetitions, &mut |rig| {
