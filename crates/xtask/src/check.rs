@@ -1,7 +1,7 @@
 //! `cargo xtask check`: what `.ci/run` demands, in the order in which it tells most for its time.
 //!
 //! ```text
-//! format -> tidy -> lints -> licences -> spelling -> models -> instructions -> the README's test command
+//! format -> tidy -> lints -> licences -> spelling -> kernels -> models -> instructions -> the README's test command
 //! ```
 //!
 //! Where that command runs in a clone with nothing beside it, what it prints is handed over through a file or a pipe
@@ -16,6 +16,7 @@
 use crate::command::CommandLine;
 use crate::error::ChoreError;
 use crate::instructions;
+use crate::kernels;
 use crate::model::{self, Extent};
 use crate::tally::{self, Tally};
 use crate::tidy;
@@ -61,6 +62,7 @@ pub fn run() -> Result<bool, ChoreError> {
         ("licences", licences()?),
         ("advisories", advisories()?),
         ("spelling", spelling()?),
+        ("kernels", kernels()?),
     ];
     let (models_held, models) = model::run(Extent::Check)?;
     outcomes.push(("models", Outcome::from(models_held)));
@@ -135,6 +137,12 @@ fn spelling() -> Result<Outcome, ChoreError> {
         ));
     }
     Ok(CommandLine::new("typos").run()?.into())
+}
+
+/// Compiled again and compared, where there is a compiler.
+fn kernels() -> Result<Outcome, ChoreError> {
+    let held = kernels::run(kernels::Use::Check)?;
+    Ok(held.map_or(Outcome::Skipped, Outcome::from))
 }
 
 fn is_asked_to_count() -> bool {

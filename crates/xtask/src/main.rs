@@ -1,5 +1,5 @@
 //! Chores, by one entry point: `cargo xtask check`, `tidy`, `conformance`, `long`,
-//! `instructions`, `fuzz`, `plot`, `model`, `miri`.
+//! `instructions`, `kernels`, `fuzz`, `plot`, `model`, `miri`.
 //!
 //! Invariant: whatever `.ci/run` demands, `cargo xtask check` demands too, on any machine that
 //! has Rust and a C compiler; a tool that is not installed is named and left out, never silently, and
@@ -16,6 +16,7 @@ mod conformance;
 mod error;
 mod fuzz;
 mod instructions;
+mod kernels;
 mod long;
 mod miri;
 mod model;
@@ -39,6 +40,8 @@ usage: cargo xtask CHORE
   miri         memory and rdf interpreted by Miri, where the toolchain has it
   instructions [--record]
                instructions of the light queries, held against those that are kept, or kept
+  kernels --check | --write
+               the PTX of a card's kernels, held against their source, or made of it
   fuzz [TARGET...] [--seconds N] [--keep]
                the fuzzing targets for N seconds each (600; 0 replays what is kept); --keep keeps
                what was found, as small as it can be
@@ -61,6 +64,8 @@ fn main() -> ExitCode {
         ["miri"] => miri::run(),
         ["instructions"] => instructions::run(false),
         ["instructions", "--record"] => instructions::run(true),
+        ["kernels", "--check"] => kernels::run(kernels::Use::Check).map(|held| held != Some(false)),
+        ["kernels", "--write"] => kernels::run(kernels::Use::Write).map(|held| held == Some(true)),
         ["fuzz", ref rest @ ..] => match fuzz::Wanted::of_words(rest) {
             Some(wanted) => fuzz::run(&wanted),
             None => return misused(),
