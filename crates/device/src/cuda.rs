@@ -65,10 +65,12 @@ impl Cuda {
         }
     }
 
-    /// What a card is, and how many bytes of its memory are free, without compiling anything for it.
-    pub fn look(ordinal: usize) -> Result<(Facts, u64), DeviceError> {
+    /// What a card is, and how many bytes of its memory are free, without compiling anything for it. A card that lets
+    /// nobody in now (one that belongs to a process alone, or has no memory left) does not say how many.
+    pub fn look(ordinal: usize) -> Result<(Facts, Option<u64>), DeviceError> {
         let card = card(ordinal)?;
-        Ok((facts(card)?, Context::new(card)?.free_bytes()?))
+        let free = Context::new(card).and_then(|context| context.free_bytes());
+        Ok((facts(card)?, free.ok()))
     }
 
     /// A card, by its number below [`Cuda::count`], with all kernels. Takes as long as the driver takes to compile them,
@@ -147,7 +149,12 @@ fn counted() -> Result<usize, String> {
         return Err("no NVIDIA driver found".to_owned());
     }
     let counted = driver::begin().and_then(|()| driver::count());
-    counted.map_err(|error| error.to_string())
+    counted.map_err(|error| match error {
+        DeviceError::Refused { reason, .. } | DeviceError::Lost { reason } => {
+            format!("the NVIDIA driver does not start: {reason}")
+        }
+        error => error.to_string(),
+    })
 }
 
 /// A card that is there.
@@ -209,10 +216,9 @@ fn assert_length(from: u64, to: u64) {
     assert!(from == to, "{from} bytes are copied to {to}");
 }
 
-/// Asserts that staged memory has so many bytes.
-fn assert_room(bytes: u64, staged: &HostRegion) {
-    let room = staged.bytes();
-    assert!(bytes <= room, "{bytes} bytes of {room} that are staged");
+fn pinned(staged: &HostRegion) -> &Pinned {
+    let pinned = staged.owner().downcast_ref::<Pinned>();
+    pinned.expect("memory that another kind of device staged")
 }
 
 impl Device for Cuda {
@@ -250,9 +256,8 @@ impl Device for Cuda {
     }
 
     fn upload_staged(&self, on: &Stream, to: &Slice, from: &HostRegion) -> Result<(), DeviceError> {
-        assert_room(to.bytes(), from);
         let queue = self.queue(on);
-        queue.upload_staged(to.address(), from.words(), to.bytes())
+        queue.upload_staged(to.address(), pinned(from), to.bytes())
     }
 
     fn download(&self, on: &Stream, from: &Slice, to: &mut [u8]) -> Result<(), DeviceError> {
@@ -266,9 +271,8 @@ impl Device for Cuda {
         from: &Slice,
         to: &HostRegion,
     ) -> Result<(), DeviceError> {
-        assert_room(from.bytes(), to);
         let queue = self.queue(on);
-        queue.download_staged(from.address(), to.words(), from.bytes())
+        queue.download_staged(from.address(), pinned(to), from.bytes())
     }
 
     fn copy(&self, on: &Stream, from: &Slice, to: &Slice) -> Result<(), DeviceError> {
@@ -296,11 +300,11 @@ impl Device for Cuda {
                     (&launch.arguments, None)
                 }
                 Node::Upload { to, from } => {
-                    recording.copy(from.words(), to.address(), to.bytes(), true)?;
+                    recording.copy(pinned(from), to.address(), to.bytes(), true)?;
                     (to, Some(*from))
                 }
                 Node::Download { from, to } => {
-                    recording.copy(to.words(), from.address(), from.bytes(), false)?;
+                    recording.copy(pinned(to), from.address(), from.bytes(), false)?;
                     (from, Some(*to))
                 }
             };

@@ -98,6 +98,9 @@ pub struct HostRegion {
 /// Who owns staged words.
 pub(crate) trait Words: Send + Sync {
     fn words(&self) -> &[std::sync::atomic::AtomicU64];
+
+    /// What it is, for the device that made it.
+    fn any(&self) -> &dyn Any;
 }
 
 impl HostRegion {
@@ -108,6 +111,11 @@ impl HostRegion {
     /// Its words.
     pub fn words(&self) -> &[std::sync::atomic::AtomicU64] {
         self.words.words()
+    }
+
+    /// Who owns them.
+    pub(crate) fn owner(&self) -> &dyn Any {
+        self.words.any()
     }
 
     /// Bytes.

@@ -110,6 +110,10 @@ impl Words for Staged {
     fn words(&self) -> &[AtomicU64] {
         &self.0
     }
+
+    fn any(&self) -> &dyn std::any::Any {
+        self
+    }
 }
 
 /// A recorded program: what is done again.

@@ -49,7 +49,7 @@ fn status(flags: &DeviceStatus) -> Outcome {
     Ok(())
 }
 
-fn json_of_card(ordinal: usize, facts: &Facts, free: u64) -> Value {
+fn json_of_card(ordinal: usize, facts: &Facts, free: Option<u64>) -> Value {
     let mut card = json_of_facts(facts);
     card["device"] = ordinal.into();
     card["free_bytes"] = free.into();
@@ -72,7 +72,7 @@ fn dotted((major, minor): (u32, u32)) -> String {
     format!("{major}.{minor}")
 }
 
-fn print_cards(cards: &[(Facts, u64)], output: &mut dyn Write) -> io::Result<()> {
+fn print_cards(cards: &[(Facts, Option<u64>)], output: &mut dyn Write) -> io::Result<()> {
     let names = [
         "device",
         "name",
@@ -83,14 +83,14 @@ fn print_cards(cards: &[(Facts, u64)], output: &mut dyn Write) -> io::Result<()>
         "multiprocessors",
         "cache",
     ];
-    let row = |(ordinal, (facts, free)): (usize, &(Facts, u64))| {
+    let row = |(ordinal, (facts, free)): (usize, &(Facts, Option<u64>))| {
         vec![
             ordinal.to_string(),
             facts.name.clone(),
             dotted(facts.capability),
             dotted(facts.driver),
             format_size(facts.memory),
-            format_size(*free),
+            free.map_or_else(|| "unknown".to_owned(), format_size),
             facts.multiprocessors.to_string(),
             format_size(facts.shared_cache),
         ]

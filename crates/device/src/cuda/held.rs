@@ -10,6 +10,7 @@ use super::trouble::{check, is_out_of_memory};
 use crate::DeviceError;
 use crate::region::Words;
 use cudarc::driver::sys;
+use std::any::Any;
 use std::ptr::null_mut;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -91,6 +92,10 @@ impl Pinned {
     pub(super) fn address(&self) -> u64 {
         self.address
     }
+
+    pub(super) fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
 }
 
 impl Words for Pinned {
@@ -98,6 +103,10 @@ impl Words for Pinned {
         // SAFETY: so many words lie there, aligned and zeroed at first, until `self` is dropped. The device may write
         // them, whole words or parts, at any time, which is what atomic words are for.
         unsafe { std::slice::from_raw_parts(self.words.0, self.count) }
+    }
+
+    fn any(&self) -> &dyn Any {
+        self
     }
 }
 

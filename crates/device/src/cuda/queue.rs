@@ -6,9 +6,11 @@
 #![allow(unsafe_code)]
 
 use super::driver::{Context, Handle};
+use super::held::Pinned;
 use super::module::Function;
 use super::trouble::check;
 use crate::DeviceError;
+use crate::region::Words;
 use cudarc::driver::sys;
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -77,15 +79,15 @@ impl Queue {
     pub(super) fn upload_staged(
         &self,
         to: u64,
-        from: &[AtomicU64],
+        from: &Pinned,
         bytes: u64,
     ) -> Result<(), DeviceError> {
-        assert!(bytes <= size_of_val(from) as u64, "so many are staged");
+        let from = self.within(from, bytes);
         if bytes == 0 {
             return Ok(());
         }
         self.context.bind()?;
-        // SAFETY: so many bytes are there. They are pinned, so their drop waits for the copy.
+        // SAFETY: so many bytes are there, and their drop waits for this context, so for the copy.
         check("copy staged bytes to the device", unsafe {
             sys::cuMemcpyHtoDAsync_v2(to, from.as_ptr().cast(), bytes as usize, self.raw.0)
         })
@@ -95,20 +97,29 @@ impl Queue {
     pub(super) fn download_staged(
         &self,
         from: u64,
-        to: &[AtomicU64],
+        to: &Pinned,
         bytes: u64,
     ) -> Result<(), DeviceError> {
-        assert!(bytes <= size_of_val(to) as u64, "so many have room");
+        let to = self.within(to, bytes);
         if bytes == 0 {
             return Ok(());
         }
         self.context.bind()?;
         let room = to.as_ptr().cast_mut().cast();
-        // SAFETY: so many bytes have room in words that may change at any time. They are pinned, so their drop waits
+        // SAFETY: so many bytes have room in words that may change at any time, and their drop waits for this context, so
         // for the copy.
         check("copy from the device to staged bytes", unsafe {
             sys::cuMemcpyDtoHAsync_v2(room, from, bytes as usize, self.raw.0)
         })
+    }
+
+    /// The words of staged memory that has so many bytes and is of this context.
+    fn within<'a>(&self, staged: &'a Pinned, bytes: u64) -> &'a [AtomicU64] {
+        assert!(Arc::ptr_eq(&self.context, staged.context()), "of another");
+        let words = staged.words();
+        let room = size_of_val(words) as u64;
+        assert!(bytes <= room, "{bytes} bytes of {room} that are staged");
+        words
     }
 
     pub(super) fn copy(&self, from: u64, to: u64, bytes: u64) -> Result<(), DeviceError> {

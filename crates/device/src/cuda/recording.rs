@@ -6,10 +6,12 @@
 #![allow(unsafe_code)]
 
 use super::driver::{Context, Handle};
+use super::held::Pinned;
 use super::module::Function;
 use super::queue::{Queue, Shape};
 use super::trouble::check;
 use crate::DeviceError;
+use crate::region::Words;
 use cudarc::driver::sys;
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
@@ -78,12 +80,15 @@ impl Recording {
     /// Copies between staged words, from their beginning, and the device.
     pub(super) fn copy(
         &mut self,
-        staged: &[AtomicU64],
+        staged: &Pinned,
         address: u64,
         bytes: u64,
         to_device: bool,
     ) -> Result<(), DeviceError> {
-        assert!(bytes <= size_of_val(staged) as u64, "so many are staged");
+        assert!(Arc::ptr_eq(&self.context, staged.context()), "of another");
+        let staged = staged.words();
+        let room = size_of_val(staged) as u64;
+        assert!(bytes <= room, "{bytes} bytes of {room} that are staged");
         if bytes == 0 {
             return Ok(());
         }
