@@ -64,6 +64,7 @@ impl Slice {
     }
 
     /// A part. Asserts that it lies within.
+    #[must_use]
     pub fn slice(&self, range: Range<u64>) -> Slice {
         assert!(
             range.start <= range.end && range.end <= self.bytes,

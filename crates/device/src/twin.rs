@@ -334,7 +334,7 @@ mod foreign {
     pub(super) fn read(from: &Slice, to: &mut [u8]) {
         // SAFETY: as in `write`.
         unsafe {
-            std::ptr::copy_nonoverlapping(from.address() as *const u8, to.as_mut_ptr(), to.len())
+            std::ptr::copy_nonoverlapping(from.address() as *const u8, to.as_mut_ptr(), to.len());
         }
     }
 
