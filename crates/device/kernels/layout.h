@@ -82,13 +82,23 @@ struct Level {
     u64 tiles;
 };
 
-// What became of a walk.
+// What becomes of a walk, while it goes on.
 struct Outcome {
     // 1 + the step whose rows did not fit, 0: all did.
     u64 overflow;
+    u64 checksum;
+    // Blocks that have summed their rows up.
+    u64 arrived;
+    u64 unused;
+};
+
+// What has become of a walk, in the host's memory.
+struct Posted {
+    u64 overflow;
     u64 rows;
     u64 checksum;
-    u64 candidates;
+    // Written last.
+    u64 sequence;
 };
 
 // Makes keys of an index a column: those with the ordinals `begin..end`.
@@ -121,12 +131,17 @@ struct Step {
     // Where the new column goes, 0: nowhere.
     u64 made;
     u64 first, last;
+    // 1 + the check that is made of lists before candidates are: its list is looked up once a row. 0: none.
+    u32 partner;
+    u32 unused;
     Check check[CHECKS];
 };
 
 // Sums a table up.
 struct Finish {
     u64 input, outcome;
+    // Where the host looks, and what it looks for.
+    u64 posted, sequence;
     u32 columns;
     u32 sums;
     Column in[COLUMNS];

@@ -134,17 +134,38 @@ DEVICE Rows rows_of(const Segment& segment, u64 id) {
     return rows;
 }
 
-// Whether an id stands in these rows, which ascend.
-DEVICE bool is_among(const Column& column, Rows rows, u64 id) {
+// The first of these rows, which ascend, whose id is not less.
+DEVICE u64 row_from(const Column& column, Rows rows, u64 id) {
     u64 low = rows.from, high = rows.to;
     while (low < high) {
         u64 middle = (low + high) / 2;
-        u64 there = id_at(column, middle);
-        if (there == id) return true;
-        if (there < id)
+        if (id_at(column, middle) < id)
             low = middle + 1;
         else
             high = middle;
     }
-    return false;
+    return low;
+}
+
+// The row of these that has the id, or ABSENT.
+DEVICE u64 row_among(const Column& column, Rows rows, u64 id) {
+    u64 row = row_from(column, rows, id);
+    return row < rows.to && id_at(column, row) == id ? row : ABSENT;
+}
+
+// Cuts two lists to the ids that both can have. What is described together has neighbouring ids, so little is left of most pairs.
+DEVICE void clip(const Column& left, Rows& a, const Column& right, Rows& b) {
+    u64 low = id_at(left, a.from), other_low = id_at(right, b.from);
+    u64 high = id_at(left, a.to - 1), other_high = id_at(right, b.to - 1);
+    if (low < other_low) low = other_low;
+    if (high > other_high) high = other_high;
+    if (low > high) {
+        a.to = a.from;
+        b.to = b.from;
+        return;
+    }
+    a.from = row_from(left, a, low);
+    a.to = row_from(left, a, high + 1);
+    b.from = row_from(right, b, low);
+    b.to = row_from(right, b, high + 1);
 }

@@ -31,6 +31,9 @@ DEVICE u64 shuffle(u64 value, u32 lane) { return __shfl_sync(0xffffffffu, value,
 DEVICE u64 shuffle_up(u64 value, u32 distance) { return __shfl_up_sync(0xffffffffu, value, distance); }
 DEVICE u64 add_at(u64* place, u64 value) { return atomicAdd(place, value); }
 DEVICE void raise_at(u64* place, u64 value) { atomicMax(place, value); }
+// What was written before is seen by all threads of the card, or by the host too, before what is written after.
+DEVICE void fence() { __threadfence(); }
+DEVICE void fence_for_host() { __threadfence_system(); }
 DEVICE u32 members(u64 word) { return __popcll(word); }
 DEVICE u32 members(u32 word) { return __popc(word); }
 DEVICE u32 first_member(u64 word) { return __ffsll(word) - 1; }

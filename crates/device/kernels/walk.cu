@@ -9,6 +9,11 @@
 #include "lookup.h"
 
 static const u32 BLOCK = 256;
+// Rows of a thread in a tile of an expansion.
+static const u32 LISTS = 2;
+// Lists together so long are clipped before they are walked; a flag beside the length of a list.
+static const u64 CLIPPED = 16;
+static const u32 SWAPPED = 1u << 31;
 // Candidates of a thread in a round: as many loads are under way at once.
 static const u32 ROUND = 4;
 
@@ -60,6 +65,7 @@ DEVICE u64 value_of(const Step& step, const Check& check, u32 which, u64 row, u6
 
 DEVICE bool passes(const Step& step, u64 row, u64 made) {
     for (u32 at = 0; at < step.checks; at++) {
+        if (at + 1 == step.partner) continue;
         const Check& check = step.check[at];
         u64 left = value_of(step, check, check.left, row, made);
         bool holds;
@@ -69,10 +75,10 @@ DEVICE bool passes(const Step& step, u64 row, u64 made) {
             holds = ordinal_of(check.segment.index, left) != ABSENT;
         } else if (check.kind == CHECK_ROWS) {
             Rows rows = {check.from, check.to};
-            holds = is_among(check.segment.neighbours, rows, left);
+            holds = row_among(check.segment.neighbours, rows, left) != ABSENT;
         } else {
             u64 right = value_of(step, check, check.right, row, made);
-            holds = is_among(check.segment.neighbours, rows_of(check.segment, left), right);
+            holds = row_among(check.segment.neighbours, rows_of(check.segment, left), right) != ABSENT;
         }
         if (!holds) return false;
     }
@@ -90,10 +96,10 @@ DEVICE u64 rows_to_take(const Step& step, u64* shared) {
     return *shared;
 }
 
-// Takes the next tile for the block, in rows; false where none is left.
-DEVICE bool next_tile(Level* level, u64 rows, u64* shared, u64& tile) {
+// Takes the next tile of so many rows for the block; false where none is left.
+DEVICE bool next_tile(Level* level, u64 rows, u32 size, u64* shared, u64& tile) {
     barrier();
-    if (thread_of_block() == 0) *shared = add_at(&level->tiles, 1) * threads();
+    if (thread_of_block() == 0) *shared = add_at(&level->tiles, 1) * size;
     barrier();
     tile = *shared;
     return tile < rows;
@@ -127,46 +133,109 @@ DEVICE void write_round(const Step& step, const Candidates& round, u64* scratch,
     }
 }
 
+// The lists of a tile's rows. Where a step has a partner, a row's list is the shorter of the two, and what it gives is looked for
+// in the other.
+struct Lists {
+    // Candidates up to the end of each list.
+    u64 ends[BLOCK * LISTS];
+    // So that a candidate's number plus this is its row of the segment.
+    u64 starts[BLOCK * LISTS];
+    u64 others[BLOCK * LISTS];
+    u32 lengths[BLOCK * LISTS];
+};
+
+// The list of a row, and puts its other list down.
+DEVICE Rows list_of(const Step& step, Lists& lists, u32 place, u64 row) {
+    Rows found;
+    if (step.from == COLUMNS + 1)
+        found = {step.first, step.last};
+    else
+        found = rows_of(step.segment, id_at(step.in[step.from], row));
+    if (step.partner == 0 || found.from == found.to) return found;
+    const Check& check = step.check[step.partner - 1];
+    Rows other = rows_of(check.segment, id_at(step.in[check.left], row));
+    if (other.from == other.to) return other;
+    if (found.to - found.from + other.to - other.from > CLIPPED)
+        clip(step.segment.neighbours, found, check.segment.neighbours, other);
+    bool swaps = other.to - other.from < found.to - found.from;
+    Rows rest = swaps ? found : other;
+    lists.others[place] = rest.from;
+    lists.lengths[place] = u32(rest.to - rest.from) | (swaps ? SWAPPED : 0);
+    return swaps ? other : found;
+}
+
+// The row of the step's segment that a candidate comes to, or ABSENT: what it makes is in both lists, and passes.
+DEVICE u64 edge_of(const Step& step, const Lists& lists, u32 place, u64 row, u64 number) {
+    u64 edge = lists.starts[place] + number;
+    u64 made;
+    if (step.partner) {
+        const Check& check = step.check[step.partner - 1];
+        u32 length = lists.lengths[place];
+        Rows rest = {lists.others[place], lists.others[place] + (length & ~SWAPPED)};
+        bool swapped = (length & SWAPPED) != 0;
+        made = id_at(swapped ? check.segment.neighbours : step.segment.neighbours, edge);
+        u64 other = row_among(swapped ? step.segment.neighbours : check.segment.neighbours, rest, made);
+        if (other == ABSENT) return ABSENT;
+        if (swapped) edge = other;
+    } else {
+        made = id_at(step.segment.neighbours, edge);
+    }
+    return passes(step, row, made) ? edge : ABSENT;
+}
+
+// The place of the list that a candidate is of.
+DEVICE u32 list_at(const Lists& lists, u64 number) {
+    u32 low = 0, high = BLOCK * LISTS - 1;
+    while (low < high) {
+        u32 middle = (low + high) / 2;
+        if (lists.ends[middle] <= number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// Looks the lists of a tile up; gives the number of candidates.
+DEVICE u64 take_lists(const Step& step, Lists& lists, u64 tile, u64 rows, u64* scratch) {
+    Rows found[LISTS];
+    u64 sum = 0, total;
+    u32 first = thread_of_block() * LISTS;
+    for (u32 one = 0; one < LISTS; one++) {
+        found[one] = {0, 0};
+        if (tile + first + one < rows) found[one] = list_of(step, lists, first + one, tile + first + one);
+        sum += found[one].to - found[one].from;
+    }
+    u64 before = sum_before(sum, scratch, total);
+    for (u32 one = 0; one < LISTS; one++) {
+        lists.starts[first + one] = found[one].from - before;
+        before += found[one].to - found[one].from;
+        lists.ends[first + one] = before;
+    }
+    barrier();
+    return total;
+}
+
 // One row out for each neighbour that passes.
 KERNEL walk_expand(u64 arguments) {
     SHARED Step step;
-    SHARED u64 ends[BLOCK], starts[BLOCK], scratch[BLOCK / WARP + 1], place;
+    SHARED Lists lists;
+    SHARED u64 scratch[BLOCK / WARP + 1], place;
     take(step, arguments);
     Level* input = reinterpret_cast<Level*>(step.input);
     u64 rows = rows_to_take(step, &place), tile;
-    u32 own = thread_of_block();
-    while (next_tile(input, rows, &place, tile)) {
-        Rows found = {0, 0};
-        if (tile + own < rows) {
-            if (step.from == COLUMNS + 1)
-                found = {step.first, step.last};
-            else
-                found = rows_of(step.segment, id_at(step.in[step.from], tile + own));
-        }
-        u64 total;
-        u64 before = sum_before(found.to - found.from, scratch, total);
-        ends[own] = before + found.to - found.from;
-        // So that a candidate's number plus this is its row of the segment.
-        starts[own] = found.from - before;
-        barrier();
+    while (next_tile(input, rows, BLOCK * LISTS, &place, tile)) {
+        u64 total = take_lists(step, lists, tile, rows, scratch);
         for (u64 begun = 0; begun < total; begun += BLOCK * ROUND) {
             Candidates round;
             round.kept = 0;
             for (u32 one = 0; one < ROUND; one++) {
-                u64 number = begun + one * BLOCK + own;
+                u64 number = begun + one * BLOCK + thread_of_block();
                 if (number >= total) continue;
-                u32 low = 0, high = BLOCK - 1;
-                while (low < high) {
-                    u32 middle = (low + high) / 2;
-                    if (ends[middle] <= number)
-                        low = middle + 1;
-                    else
-                        high = middle;
-                }
-                round.row[one] = tile + low;
-                round.edge[one] = starts[low] + number;
-                u64 made = id_at(step.segment.neighbours, round.edge[one]);
-                if (passes(step, round.row[one], made)) round.kept |= 1u << one;
+                u32 list = list_at(lists, number);
+                round.row[one] = tile + list;
+                round.edge[one] = edge_of(step, lists, list, tile + list, number);
+                if (round.edge[one] != ABSENT) round.kept |= 1u << one;
             }
             write_round(step, round, scratch, &place);
             barrier();
@@ -181,12 +250,14 @@ KERNEL walk_filter(u64 arguments) {
     take(step, arguments);
     Level* input = reinterpret_cast<Level*>(step.input);
     u64 rows = rows_to_take(step, &place), tile;
-    while (next_tile(input, rows, &place, tile)) {
+    while (next_tile(input, rows, BLOCK * ROUND, &place, tile)) {
         Candidates round;
         round.kept = 0;
-        round.row[0] = tile + thread_of_block();
-        round.edge[0] = 0;
-        if (round.row[0] < rows && passes(step, round.row[0], 0)) round.kept = 1;
+        for (u32 one = 0; one < ROUND; one++) {
+            round.row[one] = tile + one * BLOCK + thread_of_block();
+            round.edge[one] = 0;
+            if (round.row[one] < rows && passes(step, round.row[one], 0)) round.kept |= 1u << one;
+        }
         write_round(step, round, scratch, &place);
     }
 }
@@ -253,6 +324,20 @@ DEVICE u64 folded(u64 sum, u64 id) {
 
 DEVICE u64 spread(u64 value) { return (value ^ (value >> 32)) * 0x9e3779b97f4a7c15ull; }
 
+// Tells the host, once all blocks have come here.
+DEVICE void post(const Finish& finish, u64 rows) {
+    Outcome* outcome = reinterpret_cast<Outcome*>(finish.outcome);
+    fence();
+    if (add_at(&outcome->arrived, 1) + 1 != blocks()) return;
+    fence();
+    volatile Posted* posted = reinterpret_cast<volatile Posted*>(finish.posted);
+    posted->overflow = outcome->overflow;
+    posted->rows = rows;
+    posted->checksum = add_at(&outcome->checksum, 0);
+    fence_for_host();
+    posted->sequence = finish.sequence;
+}
+
 // Counts the last level, and sums a number of each row's ids up where it is asked: the order of rows does not matter.
 KERNEL walk_finish(u64 arguments) {
     SHARED Finish finish;
@@ -261,15 +346,17 @@ KERNEL walk_finish(u64 arguments) {
     u64 rows = reinterpret_cast<Level*>(finish.input)->rows;
     Outcome* outcome = reinterpret_cast<Outcome*>(finish.outcome);
     u64 thread = u64(block_of_grid()) * threads() + thread_of_block(), all = u64(blocks()) * threads();
-    if (thread == 0) outcome->rows = rows;
-    if (!finish.sums || outcome->overflow) return;
     u64 sum = 0;
-    for (u64 row = thread; row < rows; row += all) {
-        u64 of_row = 0x243f6a8885a308d3ull;
-        for (u32 column = 0; column < finish.columns; column++) of_row = folded(of_row, id_at(finish.in[column], row));
-        sum += spread(of_row);
-    }
+    if (finish.sums && !outcome->overflow)
+        for (u64 row = thread; row < rows; row += all) {
+            u64 of_row = 0x243f6a8885a308d3ull;
+            for (u32 column = 0; column < finish.columns; column++)
+                of_row = folded(of_row, id_at(finish.in[column], row));
+            sum += spread(of_row);
+        }
     u64 total;
     sum_before(sum, scratch, total);
-    if (thread_of_block() == 0) add_at(&outcome->checksum, total);
+    if (thread_of_block() != 0) return;
+    if (total) add_at(&outcome->checksum, total);
+    post(finish, rows);
 }

@@ -111,15 +111,26 @@ pub(crate) struct Level {
     pub tiles: u64,
 }
 
-/// What became of a walk.
+/// What becomes of a walk while it goes on: the device's own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Outcome {
+    pub overflow: u64,
+    pub checksum: u64,
+    pub arrived: u64,
+    pub unused: u64,
+}
+
+/// What has become of a walk, in the host's memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Posted {
     /// 1 + the step whose rows had no room, or 0.
     pub overflow: u64,
     pub rows: u64,
     pub checksum: u64,
-    pub unused: u64,
+    /// Written last.
+    pub sequence: u64,
 }
 
 /// Keys of an index become a column.
@@ -155,6 +166,9 @@ pub(crate) struct Step {
     pub made: u64,
     pub first: u64,
     pub last: u64,
+    /// 1 + the check whose list is looked up once a row, or 0.
+    pub partner: u32,
+    pub unused: u32,
     pub check: [Check; CHECKS],
 }
 
@@ -164,6 +178,8 @@ pub(crate) struct Step {
 pub(crate) struct Finish {
     pub input: u64,
     pub outcome: u64,
+    pub posted: u64,
+    pub sequence: u64,
     pub columns: u32,
     pub sums: u32,
     pub columns_in: [Column; COLUMNS],

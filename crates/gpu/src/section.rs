@@ -12,7 +12,7 @@ use crate::layout::{self, BLOCK, COLUMNS};
 use crate::program::{Operand, Program, ProgramCheck, ProgramSeed, ProgramStep, Whose};
 use crate::rooms::Room;
 use bytemuck::Pod;
-use device::{Device, Graph, HostRegion, Kernel, Launch, Node, Region, Slice, Stream};
+use device::{Device, DeviceError, Graph, HostRegion, Kernel, Launch, Node, Region, Slice, Stream};
 use query::plan::Slot;
 use rdf::VertexId;
 use std::ops::Range;
@@ -22,6 +22,10 @@ use store::SegmentKey;
 
 /// Rows of a table at most: places are counted in 32 bits by whoever reads them.
 const ROWS_MAX: u64 = 1 << 31;
+
+/// Looks at the outcome, some nanoseconds each, before the thread sleeps; and how many between two questions to the driver.
+const LOOKS: u32 = 20_000;
+const LOOKS_A_QUESTION: u32 = 2_000;
 
 /// What became of a strip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +45,8 @@ pub struct Section {
     arguments: Vec<u64>,
     staged: HostRegion,
     returned: HostRegion,
+    /// Where the number of the launch stands in the arguments.
+    sequence_at: usize,
     _block: Slice,
     seed: Seeded,
     /// The last table.
@@ -88,12 +94,12 @@ impl Section {
         room: Room,
         sums: &[Slot],
     ) -> Result<Section, GpuError> {
-        let mut writer = Writer::new(program, room.region());
+        let returned = device.stage(size_of::<layout::Posted>() as u64)?;
+        let mut writer = Writer::new(program, room.region(), returned.address());
         let block = device.region(writer.bytes())?.whole();
         writer.base = block.address();
         let written = writer.write(program, sums);
         let staged = device.stage(block.bytes())?;
-        let returned = device.stage(size_of::<layout::Outcome>() as u64)?;
         let part = |at: usize, bytes: usize| block.slice(at as u64..(at + bytes) as u64);
         let mut nodes = vec![Node::Upload {
             to: block.clone(),
@@ -102,15 +108,15 @@ impl Section {
         for (kernel, at, bytes) in &written.launches {
             nodes.push(Node::Launch(Launch {
                 kernel: *kernel,
-                grid: device.blocks(*kernel, BLOCK)?,
+                // Without sums there is nothing to do for many.
+                grid: match kernel {
+                    Kernel::Finish if sums.is_empty() => 1,
+                    kernel => device.blocks(*kernel, BLOCK)?,
+                },
                 block: BLOCK,
                 arguments: part(*at, *bytes),
             }));
         }
-        nodes.push(Node::Download {
-            from: part(written.outcome_at, size_of::<layout::Outcome>()),
-            to: &returned,
-        });
         let graph = device.record(&stream, &nodes)?;
         let images = images_of(program);
         Ok(Section {
@@ -118,6 +124,7 @@ impl Section {
             arguments: written.words,
             staged,
             returned,
+            sequence_at: (writer.finish_at() + std::mem::offset_of!(layout::Finish, sequence)) / 8,
             _block: block,
             strip: written.seed.strip(),
             seed: written.seed,
@@ -194,20 +201,42 @@ impl Section {
 
     /// Walks a strip: its outcome, or the number of the step at which rows had no room.
     fn run(&mut self, strip: Range<u64>) -> Result<Result<Ran, usize>, GpuError> {
+        self.launches += 1;
+        self.arguments[self.sequence_at] = self.launches;
         self.seed.patch(&mut self.arguments, &strip);
         for (word, value) in self.staged.words().iter().zip(&self.arguments) {
             word.store(*value, Ordering::Relaxed);
         }
         self.device.replay(&self.graph)?;
-        let mark = self.device.mark(&self.stream)?;
-        self.device.wait(&mark)?;
-        self.launches += 1;
-        let word = |at: usize| self.returned.words()[at].load(Ordering::Acquire);
+        self.wait()?;
+        let word = |at: usize| self.returned.words()[at].load(Ordering::Relaxed);
         let (overflow, rows, checksum) = (word(0), word(1), word(2));
         match overflow {
             0 => Ok(Ok(Ran { rows, checksum })),
             step => Ok(Err(step as usize - 1)),
         }
+    }
+
+    /// Waits for the outcome to be posted: looks for it as long as a short walk takes, which is sooner than the driver says so.
+    fn wait(&self) -> Result<(), GpuError> {
+        let mark = self.device.mark(&self.stream)?;
+        let is_posted = || self.returned.words()[3].load(Ordering::Acquire) == self.launches;
+        for look in 0..LOOKS {
+            if is_posted() {
+                return Ok(());
+            }
+            if look % LOOKS_A_QUESTION == LOOKS_A_QUESTION - 1 {
+                // It may have failed.
+                self.device.has_passed(&mark)?;
+            }
+            std::hint::spin_loop();
+        }
+        self.device.wait(&mark)?;
+        if is_posted() {
+            return Ok(());
+        }
+        let reason = "a walk has ended without an outcome".to_owned();
+        Err(DeviceError::Lost { reason }.into())
     }
 
     /// The columns of the last strip's rows from `rows`, as ids.
@@ -312,7 +341,6 @@ impl Seeded {
 struct Written {
     words: Vec<u64>,
     launches: Vec<(Kernel, usize, usize)>,
-    outcome_at: usize,
     seed: Seeded,
     columns: Vec<(Slot, layout::Column)>,
 }
@@ -320,16 +348,19 @@ struct Written {
 /// Writes arguments: levels, the outcome, then a block for each kernel.
 struct Writer {
     base: u64,
+    /// Where the outcome is posted.
+    posted: u64,
     levels: usize,
     halves: [Range<u64>; 2],
 }
 
 impl Writer {
-    fn new(program: &Program, tables: &Region) -> Writer {
+    fn new(program: &Program, tables: &Region, posted: u64) -> Writer {
         let address = tables.whole().address();
         let middle = tables.bytes() / 2 / ALIGNMENT * ALIGNMENT;
         Writer {
             base: 0,
+            posted,
             levels: program.steps.len() + 1,
             halves: [
                 address..address + middle,
@@ -385,6 +416,8 @@ impl Writer {
         let mut finish = layout::Finish {
             input: self.level(self.levels - 1),
             outcome: self.outcome(),
+            posted: self.posted,
+            sequence: 0,
             columns: 0,
             sums: u32::from(!sums.is_empty()),
             columns_in: [layout::Column::default(); COLUMNS],
@@ -402,7 +435,6 @@ impl Writer {
         Written {
             words,
             launches,
-            outcome_at: self.outcome_at(),
             seed,
             columns: table.columns,
         }
@@ -506,6 +538,7 @@ impl Writer {
             arguments.made = next.column(*into).map_or(0, |column| column.cells);
         }
         let made = made.map(|made| made.0);
+        arguments.partner = partner_of(step, made);
         for (check, place) in step.checks.iter().zip(&mut arguments.check) {
             *place = check_of(check, made, input);
         }
@@ -567,6 +600,19 @@ fn key_column(image: &Image, half: &Range<u64>) -> (layout::Column, u64) {
     };
     let capacity = (half.end - half.start) / column.cell_bytes();
     (column, capacity)
+}
+
+/// 1 + the check that has a list of its own for each row, in which what the step makes is looked for; 0: none.
+fn partner_of(step: &ProgramStep, made: Option<Slot>) -> u32 {
+    let is_partner = |check: &ProgramCheck| {
+        let Operand::Column(left) = check.left else {
+            return false;
+        };
+        let finds_made = matches!(check.right, Operand::Column(slot) if Some(slot) == made);
+        check.kind == layout::CheckKind::Edge && finds_made && Some(left) != made
+    };
+    let place = step.checks.iter().position(is_partner);
+    place.map_or(0, |place| place as u32 + 1)
 }
 
 fn check_of(check: &ProgramCheck, made: Option<Slot>, input: &Table) -> layout::Check {

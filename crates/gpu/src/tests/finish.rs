@@ -2,7 +2,7 @@
 
 use super::forms::{Cells, Keys};
 use super::rig::{LONG, Rig, SEEDS};
-use crate::layout::{COLUMNS, Column, Finish, Level, Outcome};
+use crate::layout::{COLUMNS, Column, Finish, Level, Outcome, Posted};
 use device::Kernel;
 use testkit::random::Random;
 use testkit::seeds;
@@ -30,10 +30,12 @@ fn run(seed: u64, rows: usize, sums: bool, overflow: u64) {
         }),
         outcome: rig.room_with(&Outcome {
             overflow,
-            rows: 0,
             checksum: 0,
+            arrived: 0,
             unused: 7,
         }),
+        posted: rig.room_with(&Posted::default()),
+        sequence: 9,
         columns: columns as u32,
         sums: u32::from(sums),
         columns_in: [Column::default(); COLUMNS],
@@ -49,13 +51,15 @@ fn run(seed: u64, rows: usize, sums: bool, overflow: u64) {
     let sum = numbers.fold(0, u64::wrapping_add);
     rig.run(Kernel::Finish, *random.pick(&[1, 2, 5]), &arguments);
     let outcome: Outcome = rig.read(arguments.outcome, 1)[0];
-    let expected = Outcome {
+    assert_eq!(outcome.unused, 7, "nobody's");
+    let posted: Posted = rig.read(arguments.posted, 1)[0];
+    let expected = Posted {
         overflow,
         rows: rows as u64,
         checksum: if sums && overflow == 0 { sum } else { 0 },
-        unused: 7,
+        sequence: 9,
     };
-    assert_eq!(outcome, expected);
+    assert_eq!(posted, expected);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::forms::{Cells, Edges, Keys};
 use super::rig::{LONG, Rig, SEEDS};
-use crate::layout::{CONSTANT, Check, CheckKind, Level, MADE, Outcome, Step};
+use crate::layout::{COLUMNS, CONSTANT, Check, CheckKind, Level, MADE, Outcome, Step};
 use device::Kernel;
 use std::ops::Range;
 use testkit::random::Random;
@@ -124,7 +124,7 @@ impl<'t> Asked<'t> {
             kept: vec![true; table.columns.len()],
             keeps_made: true,
             room: Room::Spare(0),
-            number: 3,
+            number: 4,
         }
     }
 
@@ -177,7 +177,7 @@ impl<'t> Asked<'t> {
         let overflow = if has_room { 0 } else { self.number + 1 };
         assert_eq!(outcome.overflow, u64::from(overflow));
         assert_eq!(
-            (outcome.rows, outcome.checksum),
+            (outcome.arrived, outcome.checksum),
             (5, 6),
             "of another kernel"
         );
@@ -197,7 +197,7 @@ impl<'t> Asked<'t> {
             output: level(0),
             outcome: rig.room_with(&Outcome {
                 overflow: 0,
-                rows: 5,
+                arrived: 5,
                 checksum: 6,
                 unused: 7,
             }),
@@ -222,6 +222,15 @@ impl<'t> Asked<'t> {
         }
         for (check, place) in self.checks.iter().zip(&mut step.check) {
             *place = check.image(rig);
+        }
+        // With a partner as well as without.
+        let is_partner = |check: &Check| {
+            let finds_made = check.right == MADE && check.left < COLUMNS as u32;
+            check.kind == CheckKind::Edge as u32 && finds_made
+        };
+        if self.expansion.is_some() && self.number.is_multiple_of(2) {
+            let place = step.check[..self.checks.len()].iter().position(is_partner);
+            step.partner = place.map_or(0, |place| place as u32 + 1);
         }
         step
     }
