@@ -160,18 +160,19 @@ extern "C" __global__ void gather_pairs(u64 arguments) {
     gather<4>(arguments);
 }
 
-// A warp reads a line of 128 bytes at a random place, four lines at once.
+// Eight threads read a line of 128 bytes at a random place, four lines at once. (A warp a line is bound by drawing places,
+// which each thread does.)
 extern "C" __global__ void gather_lines(u64 arguments) {
     const Arguments given = read(arguments);
-    const u32 *from = (const u32 *)given.from;
-    const u64 lane = threadIdx.x % 32;
-    const u64 warps = stride() / 32;
+    const Quad *from = (const Quad *)given.from;
+    const u64 lane = threadIdx.x % 8;
+    const u64 groups = stride() / 8;
     u32 sum = 0;
-    for (u64 access = first() / 32; access < given.count; access += 4 * warps) {
+    for (u64 access = first() / 8; access < given.count; access += 4 * groups) {
         u32 read[4];
 #pragma unroll
         for (int line = 0; line < 4; line++) {
-            read[line] = from[place(access + line * warps, given) * 32 + lane];
+            read[line] = folded(from[place(access + line * groups, given) * 8 + lane]);
         }
         sum ^= read[0] ^ read[1] ^ read[2] ^ read[3];
     }

@@ -35,7 +35,7 @@ kernels! {
         GatherCodes = "gather_codes": "Reads 4 bytes at random places.",
         GatherSectors = "gather_sectors": "Reads 32 bytes at random places.",
         GatherPairs = "gather_pairs": "Reads 64 bytes at random places.",
-        GatherLines = "gather_lines": "Reads lines of 128 bytes at random places, a warp each.",
+        GatherLines = "gather_lines": "Reads lines of 128 bytes at random places, eight threads each.",
         LayRing = "lay_ring": "Lays a ring of places through memory.",
         FollowRing = "follow_ring": "Follows it, by one thread.",
         Exchange = "exchange": "Compares and exchanges at random places of a table.",

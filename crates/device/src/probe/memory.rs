@@ -72,9 +72,9 @@ fn gather(rig: &mut Rig<'_>, kernel: Kernel, width: u32, set: u64) -> Result<(),
     if set > rig.memory.bytes() {
         return Ok(());
     }
-    // A warp makes one access of a line, a thread one of anything else.
+    // Eight threads make one access of a line, a thread one of anything else.
     let accesses = match kernel {
-        Kernel::GatherLines => rig.effort.accesses / 32,
+        Kernel::GatherLines => rig.effort.accesses / 8,
         _ => rig.effort.accesses,
     };
     let prepare = |number: u64| {
