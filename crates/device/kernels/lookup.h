@@ -134,17 +134,20 @@ DEVICE Rows rows_of(const Segment& segment, u64 id) {
     return rows;
 }
 
+// One step of a search: keeps the half in which the first row stands whose id is not less.
+DEVICE void halve(const Column& column, Rows& rows, u64 id) {
+    if (rows.from >= rows.to) return;
+    u64 middle = (rows.from + rows.to) / 2;
+    if (id_at(column, middle) < id)
+        rows.from = middle + 1;
+    else
+        rows.to = middle;
+}
+
 // The first of these rows, which ascend, whose id is not less.
 DEVICE u64 row_from(const Column& column, Rows rows, u64 id) {
-    u64 low = rows.from, high = rows.to;
-    while (low < high) {
-        u64 middle = (low + high) / 2;
-        if (id_at(column, middle) < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    while (rows.from < rows.to) halve(column, rows, id);
+    return rows.from;
 }
 
 // The row of these that has the id, or ABSENT.
@@ -153,7 +156,8 @@ DEVICE u64 row_among(const Column& column, Rows rows, u64 id) {
     return row < rows.to && id_at(column, row) == id ? row : ABSENT;
 }
 
-// Cuts two lists to the ids that both can have. What is described together has neighbouring ids, so little is left of most pairs.
+// Cuts two lists to the ids that both can have. What is described together has neighbouring ids, so little is left of most
+// pairs. The four searches go side by side, so that as many loads are under way at once.
 DEVICE void clip(const Column& left, Rows& a, const Column& right, Rows& b) {
     u64 low = id_at(left, a.from), other_low = id_at(right, b.from);
     u64 high = id_at(left, a.to - 1), other_high = id_at(right, b.to - 1);
@@ -164,8 +168,16 @@ DEVICE void clip(const Column& left, Rows& a, const Column& right, Rows& b) {
         b.to = b.from;
         return;
     }
-    a.from = row_from(left, a, low);
-    a.to = row_from(left, a, high + 1);
-    b.from = row_from(right, b, low);
-    b.to = row_from(right, b, high + 1);
+    // The first rows whose ids are not less than `low`, and those that are greater than `high`.
+    Rows begin_a = a, end_a = a, begin_b = b, end_b = b;
+    while (begin_a.from < begin_a.to || end_a.from < end_a.to || begin_b.from < begin_b.to || end_b.from < end_b.to) {
+        halve(left, begin_a, low);
+        halve(left, end_a, high + 1);
+        halve(right, begin_b, low);
+        halve(right, end_b, high + 1);
+    }
+    a.from = begin_a.from;
+    a.to = end_a.from;
+    b.from = begin_b.from;
+    b.to = end_b.from;
 }

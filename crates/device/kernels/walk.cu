@@ -9,7 +9,7 @@
 #include "lookup.h"
 
 static const u32 BLOCK = 256;
-// Rows of a thread in a tile of an expansion.
+// Rows of a thread in a tile of an expansion, at most.
 static const u32 LISTS = 2;
 // Lists together so long are clipped before they are walked; a flag beside the length of a list.
 static const u64 CLIPPED = 16;
@@ -96,13 +96,34 @@ DEVICE u64 rows_to_take(const Step& step, u64* shared) {
     return *shared;
 }
 
+// Which tiles a block takes. The next one is asked for while this one is walked.
+struct Tickets {
+    Level* level;
+    u64 ahead;
+};
+
+DEVICE Tickets tickets_of(Level* level) {
+    Tickets tickets = {level, 0};
+    if (thread_of_block() == 0) tickets.ahead = add_at(&level->tiles, 1);
+    return tickets;
+}
+
 // Takes the next tile of so many rows for the block; false where none is left.
-DEVICE bool next_tile(Level* level, u64 rows, u32 size, u64* shared, u64& tile) {
+DEVICE bool next_tile(Tickets& tickets, u64 rows, u32 size, u64* shared, u64& tile) {
     barrier();
-    if (thread_of_block() == 0) *shared = add_at(&level->tiles, 1) * size;
+    if (thread_of_block() == 0) *shared = tickets.ahead * size;
     barrier();
     tile = *shared;
-    return tile < rows;
+    if (tile >= rows) return false;
+    if (thread_of_block() == 0) tickets.ahead = add_at(&tickets.level->tiles, 1);
+    return true;
+}
+
+// Rows of a tile: so many that every block gets one, whole warps of them, and not more than a block can take.
+DEVICE u32 tile_rows(u64 rows, u32 most) {
+    u64 share = (rows + blocks() - 1) / blocks();
+    share = (share + WARP - 1) / WARP * WARP;
+    return share < WARP ? WARP : share > most ? most : u32(share);
 }
 
 // Writes the rows of a round that passed: `kept` has a bit for each of the thread's candidates.
@@ -183,9 +204,9 @@ DEVICE u64 edge_of(const Step& step, const Lists& lists, u32 place, u64 row, u64
     return passes(step, row, made) ? edge : ABSENT;
 }
 
-// The place of the list that a candidate is of.
-DEVICE u32 list_at(const Lists& lists, u64 number) {
-    u32 low = 0, high = BLOCK * LISTS - 1;
+// The place of the list that a candidate is of, among so many.
+DEVICE u32 list_at(const Lists& lists, u32 places, u64 number) {
+    u32 low = 0, high = places - 1;
     while (low < high) {
         u32 middle = (low + high) / 2;
         if (lists.ends[middle] <= number)
@@ -196,18 +217,19 @@ DEVICE u32 list_at(const Lists& lists, u64 number) {
     return low;
 }
 
-// Looks the lists of a tile up; gives the number of candidates.
-DEVICE u64 take_lists(const Step& step, Lists& lists, u64 tile, u64 rows, u64* scratch) {
+// Looks the lists of the rows `tile..end` up, so many a thread; gives the number of candidates.
+DEVICE u64 take_lists(const Step& step, Lists& lists, u32 each, u64 tile, u64 end, u64* scratch) {
     Rows found[LISTS];
     u64 sum = 0, total;
-    u32 first = thread_of_block() * LISTS;
+    u32 first = thread_of_block() * each;
     for (u32 one = 0; one < LISTS; one++) {
         found[one] = {0, 0};
-        if (tile + first + one < rows) found[one] = list_of(step, lists, first + one, tile + first + one);
+        if (one < each && tile + first + one < end) found[one] = list_of(step, lists, first + one, tile + first + one);
         sum += found[one].to - found[one].from;
     }
     u64 before = sum_before(sum, scratch, total);
     for (u32 one = 0; one < LISTS; one++) {
+        if (one >= each) break;
         lists.starts[first + one] = found[one].from - before;
         before += found[one].to - found[one].from;
         lists.ends[first + one] = before;
@@ -216,23 +238,51 @@ DEVICE u64 take_lists(const Step& step, Lists& lists, u64 tile, u64 rows, u64* s
     return total;
 }
 
+// Every row has one neighbour or none: nothing is to be shared out among threads.
+DEVICE void expand_functional(const Step& step, u64 rows, u64* scratch, u64* place) {
+    Tickets tickets = tickets_of(reinterpret_cast<Level*>(step.input));
+    u32 size = tile_rows(rows, BLOCK * ROUND);
+    u64 tile;
+    while (next_tile(tickets, rows, size, place, tile)) {
+        u64 end = tile + size < rows ? tile + size : rows;
+        Candidates round;
+        round.kept = 0;
+        for (u32 one = 0; one < ROUND; one++) {
+            u64 row = tile + one * BLOCK + thread_of_block();
+            if (row >= end) continue;
+            round.row[one] = row;
+            round.edge[one] = ordinal_of(step.segment.index, id_at(step.in[step.from], row));
+            if (round.edge[one] != ABSENT && passes(step, row, id_at(step.segment.neighbours, round.edge[one])))
+                round.kept |= 1u << one;
+        }
+        write_round(step, round, scratch, place);
+    }
+}
+
 // One row out for each neighbour that passes.
 KERNEL walk_expand(u64 arguments) {
     SHARED Step step;
     SHARED Lists lists;
     SHARED u64 scratch[BLOCK / WARP + 1], place;
     take(step, arguments);
-    Level* input = reinterpret_cast<Level*>(step.input);
     u64 rows = rows_to_take(step, &place), tile;
-    while (next_tile(input, rows, BLOCK * LISTS, &place, tile)) {
-        u64 total = take_lists(step, lists, tile, rows, scratch);
+    if (step.segment.functional && !step.partner && step.from <= COLUMNS) {
+        expand_functional(step, rows, scratch, &place);
+        return;
+    }
+    Tickets tickets = tickets_of(reinterpret_cast<Level*>(step.input));
+    u32 size = tile_rows(rows, BLOCK * LISTS);
+    u32 each = size > BLOCK ? LISTS : 1;
+    while (next_tile(tickets, rows, size, &place, tile)) {
+        u64 end = tile + size < rows ? tile + size : rows;
+        u64 total = take_lists(step, lists, each, tile, end, scratch);
         for (u64 begun = 0; begun < total; begun += BLOCK * ROUND) {
             Candidates round;
             round.kept = 0;
             for (u32 one = 0; one < ROUND; one++) {
                 u64 number = begun + one * BLOCK + thread_of_block();
                 if (number >= total) continue;
-                u32 list = list_at(lists, number);
+                u32 list = list_at(lists, BLOCK * each, number);
                 round.row[one] = tile + list;
                 round.edge[one] = edge_of(step, lists, list, tile + list, number);
                 if (round.edge[one] != ABSENT) round.kept |= 1u << one;
@@ -248,15 +298,17 @@ KERNEL walk_filter(u64 arguments) {
     SHARED Step step;
     SHARED u64 scratch[BLOCK / WARP + 1], place;
     take(step, arguments);
-    Level* input = reinterpret_cast<Level*>(step.input);
+    Tickets tickets = tickets_of(reinterpret_cast<Level*>(step.input));
     u64 rows = rows_to_take(step, &place), tile;
-    while (next_tile(input, rows, BLOCK * ROUND, &place, tile)) {
+    u32 size = tile_rows(rows, BLOCK * ROUND);
+    while (next_tile(tickets, rows, size, &place, tile)) {
+        u64 end = tile + size < rows ? tile + size : rows;
         Candidates round;
         round.kept = 0;
         for (u32 one = 0; one < ROUND; one++) {
             round.row[one] = tile + one * BLOCK + thread_of_block();
             round.edge[one] = 0;
-            if (round.row[one] < rows && passes(step, round.row[one], 0)) round.kept |= 1u << one;
+            if (round.row[one] < end && passes(step, round.row[one], 0)) round.kept |= 1u << one;
         }
         write_round(step, round, scratch, &place);
     }
@@ -348,11 +400,14 @@ KERNEL walk_finish(u64 arguments) {
     u64 thread = u64(block_of_grid()) * threads() + thread_of_block(), all = u64(blocks()) * threads();
     u64 sum = 0;
     if (finish.sums && !outcome->overflow)
-        for (u64 row = thread; row < rows; row += all) {
-            u64 of_row = 0x243f6a8885a308d3ull;
+        for (u64 row = thread; row < rows; row += ROUND * all) {
+            u64 of_row[ROUND];
+            for (u32 one = 0; one < ROUND; one++) of_row[one] = 0x243f6a8885a308d3ull;
             for (u32 column = 0; column < finish.columns; column++)
-                of_row = folded(of_row, id_at(finish.in[column], row));
-            sum += spread(of_row);
+                for (u32 one = 0; one < ROUND; one++)
+                    if (row + one * all < rows) of_row[one] = folded(of_row[one], id_at(finish.in[column], row + one * all));
+            for (u32 one = 0; one < ROUND; one++)
+                if (row + one * all < rows) sum += spread(of_row[one]);
         }
     u64 total;
     sum_before(sum, scratch, total);

@@ -108,9 +108,11 @@ impl Section {
         for (kernel, at, bytes) in &written.launches {
             nodes.push(Node::Launch(Launch {
                 kernel: *kernel,
-                // Without sums there is nothing to do for many.
                 grid: match kernel {
+                    // Without sums there is nothing to do for many.
                     Kernel::Finish if sums.is_empty() => 1,
+                    // Its threads have four rows at once under way, and its blocks wait for one word.
+                    Kernel::Finish => device.blocks(*kernel, BLOCK)?.div_ceil(4),
                     kernel => device.blocks(*kernel, BLOCK)?,
                 },
                 block: BLOCK,
