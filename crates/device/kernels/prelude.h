@@ -18,6 +18,9 @@ typedef unsigned long long u64;
 #else
 
 #define KERNEL extern "C" __global__ void
+// One whose blocks of 256 threads are to be so many on a multiprocessor: threads wait for memory, so more of them are worth
+// more than registers are.
+#define CROWDED(blocks) extern "C" __global__ void __launch_bounds__(256, blocks)
 #define DEVICE static __device__ __forceinline__
 #define SHARED __shared__
 

@@ -191,6 +191,7 @@ struct Entry {
 const Entry ENTRIES[] = {
     {"walk_seed", walk_seed},
     {"walk_expand", walk_expand},
+    {"walk_expand_one", walk_expand_one},
     {"walk_filter", walk_filter},
     {"walk_finish", walk_finish},
 };

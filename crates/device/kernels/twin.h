@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #define KERNEL extern "C" void
+#define CROWDED(blocks) extern "C" void
 #define DEVICE static inline
 #define SHARED static thread_local
 

@@ -238,12 +238,15 @@ DEVICE u64 take_lists(const Step& step, Lists& lists, u32 each, u64 tile, u64 en
     return total;
 }
 
-// Every row has one neighbour or none: nothing is to be shared out among threads.
-DEVICE void expand_functional(const Step& step, u64 rows, u64* scratch, u64* place) {
+// One row out for each neighbour that passes, where a row has one neighbour or none: nothing is to be shared out among threads.
+CROWDED(6) walk_expand_one(u64 arguments) {
+    SHARED Step step;
+    SHARED u64 scratch[BLOCK / WARP + 1], place;
+    take(step, arguments);
     Tickets tickets = tickets_of(reinterpret_cast<Level*>(step.input));
+    u64 rows = rows_to_take(step, &place), tile;
     u32 size = tile_rows(rows, BLOCK * ROUND);
-    u64 tile;
-    while (next_tile(tickets, rows, size, place, tile)) {
+    while (next_tile(tickets, rows, size, &place, tile)) {
         u64 end = tile + size < rows ? tile + size : rows;
         Candidates round;
         round.kept = 0;
@@ -255,21 +258,17 @@ DEVICE void expand_functional(const Step& step, u64 rows, u64* scratch, u64* pla
             if (round.edge[one] != ABSENT && passes(step, row, id_at(step.segment.neighbours, round.edge[one])))
                 round.kept |= 1u << one;
         }
-        write_round(step, round, scratch, place);
+        write_round(step, round, scratch, &place);
     }
 }
 
 // One row out for each neighbour that passes.
-KERNEL walk_expand(u64 arguments) {
+CROWDED(6) walk_expand(u64 arguments) {
     SHARED Step step;
     SHARED Lists lists;
     SHARED u64 scratch[BLOCK / WARP + 1], place;
     take(step, arguments);
     u64 rows = rows_to_take(step, &place), tile;
-    if (step.segment.functional && !step.partner && step.from <= COLUMNS) {
-        expand_functional(step, rows, scratch, &place);
-        return;
-    }
     Tickets tickets = tickets_of(reinterpret_cast<Level*>(step.input));
     u32 size = tile_rows(rows, BLOCK * LISTS);
     u32 each = size > BLOCK ? LISTS : 1;
@@ -294,7 +293,7 @@ KERNEL walk_expand(u64 arguments) {
 }
 
 // Keeps the rows that pass.
-KERNEL walk_filter(u64 arguments) {
+CROWDED(6) walk_filter(u64 arguments) {
     SHARED Step step;
     SHARED u64 scratch[BLOCK / WARP + 1], place;
     take(step, arguments);
@@ -391,7 +390,7 @@ DEVICE void post(const Finish& finish, u64 rows) {
 }
 
 // Counts the last level, and sums a number of each row's ids up where it is asked: the order of rows does not matter.
-KERNEL walk_finish(u64 arguments) {
+CROWDED(6) walk_finish(u64 arguments) {
     SHARED Finish finish;
     SHARED u64 scratch[BLOCK / WARP + 1];
     take(finish, arguments);

@@ -44,6 +44,7 @@ kernels! {
     "walk" {
         Seed = "walk_seed": "Makes a strip of the first column.",
         Expand = "walk_expand": "One row out for each neighbour that passes the checks.",
+        ExpandOne = "walk_expand_one": "The same, where each row has one neighbour at most.",
         Filter = "walk_filter": "Keeps the rows that pass the checks.",
         Finish = "walk_finish": "Sums the last level's rows up.",
     }

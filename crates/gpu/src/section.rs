@@ -111,8 +111,6 @@ impl Section {
                 grid: match kernel {
                     // Without sums there is nothing to do for many.
                     Kernel::Finish if sums.is_empty() => 1,
-                    // Its threads have four rows at once under way, and its blocks wait for one word.
-                    Kernel::Finish => device.blocks(*kernel, BLOCK)?.div_ceil(4),
                     kernel => device.blocks(*kernel, BLOCK)?,
                 },
                 block: BLOCK,
@@ -407,10 +405,7 @@ impl Writer {
             let (next, arguments) = self.step(number, step, &table);
             let at = self.step_at(number);
             put(&mut words, at, &arguments);
-            let kernel = match step.expansion {
-                Some(_) => Kernel::Expand,
-                None => Kernel::Filter,
-            };
+            let kernel = kernel_of(step, &arguments);
             launches.push((kernel, at, size_of::<layout::Step>()));
             table = next;
         }
@@ -602,6 +597,19 @@ fn key_column(image: &Image, half: &Range<u64>) -> (layout::Column, u64) {
     };
     let capacity = (half.end - half.start) / column.cell_bytes();
     (column, capacity)
+}
+
+/// The kernel that does a step.
+fn kernel_of(step: &ProgramStep, arguments: &layout::Step) -> Kernel {
+    let Some((image, whose, _)) = &step.expansion else {
+        return Kernel::Filter;
+    };
+    let has_one = image.segment.functional == 1 && matches!(whose, Whose::Column(_));
+    if has_one && arguments.partner == 0 {
+        Kernel::ExpandOne
+    } else {
+        Kernel::Expand
+    }
 }
 
 /// 1 + the check that has a list of its own for each row, in which what the step makes is looked for; 0: none.
