@@ -239,7 +239,7 @@ DEVICE u64 take_lists(const Step& step, Lists& lists, u32 each, u64 tile, u64 en
 }
 
 // One row out for each neighbour that passes, where a row has one neighbour or none: nothing is to be shared out among threads.
-CROWDED(6) walk_expand_one(u64 arguments) {
+CROWDED(5) walk_expand_one(u64 arguments) {
     SHARED Step step;
     SHARED u64 scratch[BLOCK / WARP + 1], place;
     take(step, arguments);
@@ -263,7 +263,7 @@ CROWDED(6) walk_expand_one(u64 arguments) {
 }
 
 // One row out for each neighbour that passes.
-CROWDED(6) walk_expand(u64 arguments) {
+CROWDED(5) walk_expand(u64 arguments) {
     SHARED Step step;
     SHARED Lists lists;
     SHARED u64 scratch[BLOCK / WARP + 1], place;
@@ -293,7 +293,7 @@ CROWDED(6) walk_expand(u64 arguments) {
 }
 
 // Keeps the rows that pass.
-CROWDED(6) walk_filter(u64 arguments) {
+CROWDED(5) walk_filter(u64 arguments) {
     SHARED Step step;
     SHARED u64 scratch[BLOCK / WARP + 1], place;
     take(step, arguments);
@@ -390,7 +390,7 @@ DEVICE void post(const Finish& finish, u64 rows) {
 }
 
 // Counts the last level, and sums a number of each row's ids up where it is asked: the order of rows does not matter.
-CROWDED(6) walk_finish(u64 arguments) {
+CROWDED(5) walk_finish(u64 arguments) {
     SHARED Finish finish;
     SHARED u64 scratch[BLOCK / WARP + 1];
     take(finish, arguments);

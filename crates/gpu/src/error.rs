@@ -62,6 +62,12 @@ pub enum GpuError {
         /// Bytes that are left for images.
         free: u64,
     },
+    /// The program is longer than its arguments may be.
+    #[error("the device does not take {steps} steps at once")]
+    TooManySteps {
+        /// Of the program.
+        steps: usize,
+    },
     /// Layers have touched a segment that it looks at; images are those of the base.
     #[error("changes are not in the images yet")]
     Layered,

@@ -10,9 +10,9 @@ use crate::error::{GpuError, NotCovered};
 use crate::image::Image;
 use crate::layout::{self, BLOCK, COLUMNS};
 use crate::program::{Operand, Program, ProgramCheck, ProgramSeed, ProgramStep, Whose};
-use crate::rooms::Room;
+use crate::rooms::{ARGUMENT_BYTES, Room};
 use bytemuck::Pod;
-use device::{Device, DeviceError, Graph, HostRegion, Kernel, Launch, Node, Region, Slice, Stream};
+use device::{Device, DeviceError, Graph, Kernel, Launch, Node, Region, Stream};
 use query::plan::Slot;
 use rdf::VertexId;
 use std::ops::Range;
@@ -43,11 +43,8 @@ pub struct Section {
     graph: Graph,
     /// What is uploaded at the beginning of each launch.
     arguments: Vec<u64>,
-    staged: HostRegion,
-    returned: HostRegion,
     /// Where the number of the launch stands in the arguments.
     sequence_at: usize,
-    _block: Slice,
     seed: Seeded,
     /// The last table.
     columns: Vec<(Slot, layout::Column)>,
@@ -58,6 +55,8 @@ pub struct Section {
     /// Elements of the seed that were walked at once last.
     strip: u64,
     launches: u64,
+    /// What the last launch was to post.
+    sequence: u64,
     _images: Vec<Arc<Image>>,
 }
 
@@ -94,16 +93,19 @@ impl Section {
         room: Room,
         sums: &[Slot],
     ) -> Result<Section, GpuError> {
-        let returned = device.stage(size_of::<layout::Posted>() as u64)?;
-        let mut writer = Writer::new(program, room.region(), returned.address());
-        let block = device.region(writer.bytes())?.whole();
+        let mut writer = Writer::new(program, room.tables(), room.posted().address());
+        if writer.bytes() > ARGUMENT_BYTES {
+            return Err(GpuError::TooManySteps {
+                steps: program.steps.len(),
+            });
+        }
+        let block = room.block().slice(0..writer.bytes());
         writer.base = block.address();
         let written = writer.write(program, sums);
-        let staged = device.stage(block.bytes())?;
         let part = |at: usize, bytes: usize| block.slice(at as u64..(at + bytes) as u64);
         let mut nodes = vec![Node::Upload {
             to: block.clone(),
-            from: &staged,
+            from: room.staged(),
         }];
         for (kernel, at, bytes) in &written.launches {
             nodes.push(Node::Launch(Launch {
@@ -122,10 +124,7 @@ impl Section {
         Ok(Section {
             graph,
             arguments: written.words,
-            staged,
-            returned,
             sequence_at: (writer.finish_at() + std::mem::offset_of!(layout::Finish, sequence)) / 8,
-            _block: block,
             strip: written.seed.strip(),
             seed: written.seed,
             columns: written.columns,
@@ -134,6 +133,7 @@ impl Section {
             segments: program.segments.clone(),
             why: program.why,
             launches: 0,
+            sequence: 0,
             _images: images,
             device,
             stream,
@@ -202,14 +202,16 @@ impl Section {
     /// Walks a strip: its outcome, or the number of the step at which rows had no room.
     fn run(&mut self, strip: Range<u64>) -> Result<Result<Ran, usize>, GpuError> {
         self.launches += 1;
-        self.arguments[self.sequence_at] = self.launches;
+        // What a section before has left there is another number.
+        self.sequence = self.room.posted().words()[3].load(Ordering::Relaxed) + 1;
+        self.arguments[self.sequence_at] = self.sequence;
         self.seed.patch(&mut self.arguments, &strip);
-        for (word, value) in self.staged.words().iter().zip(&self.arguments) {
+        for (word, value) in self.room.staged().words().iter().zip(&self.arguments) {
             word.store(*value, Ordering::Relaxed);
         }
         self.device.replay(&self.graph)?;
         self.wait()?;
-        let word = |at: usize| self.returned.words()[at].load(Ordering::Relaxed);
+        let word = |at: usize| self.room.posted().words()[at].load(Ordering::Relaxed);
         let (overflow, rows, checksum) = (word(0), word(1), word(2));
         match overflow {
             0 => Ok(Ok(Ran { rows, checksum })),
@@ -220,7 +222,7 @@ impl Section {
     /// Waits for the outcome to be posted: looks for it as long as a short walk takes, which is sooner than the driver says so.
     fn wait(&self) -> Result<(), GpuError> {
         let mark = self.device.mark(&self.stream)?;
-        let is_posted = || self.returned.words()[3].load(Ordering::Acquire) == self.launches;
+        let is_posted = || self.room.posted().words()[3].load(Ordering::Acquire) == self.sequence;
         for look in 0..LOOKS {
             if is_posted() {
                 return Ok(());
@@ -254,9 +256,9 @@ impl Section {
         rows: &Range<u64>,
     ) -> Result<Vec<VertexId>, GpuError> {
         let width = column.cell_bytes();
-        let from = column.cells - self.room.region().whole().address() + rows.start * width;
+        let from = column.cells - self.room.tables().whole().address() + rows.start * width;
         let bytes = (rows.end - rows.start) * width;
-        let slice = self.room.region().slice(from..from + bytes);
+        let slice = self.room.tables().slice(from..from + bytes);
         let count = (rows.end - rows.start) as usize;
         if column.wide == 1 {
             let mut ids = vec![VertexId::UNBOUND; count];
