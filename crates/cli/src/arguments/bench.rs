@@ -202,6 +202,9 @@ pub struct BenchStreams {
     /// Take each step a second time, without a log, and compare
     #[arg(long, requires = "keep", conflicts_with_all = ["checkpoint", "paced", "beside", "explain", "cdf"])]
     pub log_cost: bool,
+    /// Evaluate on a core that does nothing else
+    #[arg(long, conflicts_with_all = ["keep", "beside", "log_cost"])]
+    pub apart: bool,
     /// In real time; lines are made and parsed ahead, on another thread
     #[arg(long, conflicts_with = "beside")]
     pub paced: bool,

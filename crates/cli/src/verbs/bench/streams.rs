@@ -10,7 +10,7 @@
 //!   absorbed (`PO store`), and of all five of a step (`inject`); beside it `parse`, `number` (ids for terms), `windows` (panes and which slices a window has),
 //!   and all but parsing (`step`).
 //!
-//! With `--beside` it is about others who ask meanwhile ([`beside`]).
+//! With `--apart` queries are evaluated on a core of their own ([`apart`]). With `--beside` it is about others who ask meanwhile ([`beside`]).
 //!
 //! Nothing is kept unless `--keep` says so: with `--location` the store is read, and changed by nobody. With `--keep` the
 //! streams are those of a server: what is pushed is in the log before it is taken, and what that and waiting for the
@@ -18,6 +18,7 @@
 //! time pass as it does: then `behind` says how late steps began, which is how far a source would be slowed.
 //! `--log-cost` takes each step a second time, without a log, and says how many times as long the first one took.
 
+mod apart;
 mod beside;
 mod made;
 mod sink;
@@ -96,7 +97,7 @@ pub fn run(flags: &BenchStreams, file: Option<&Path>) -> Outcome {
     let session = Session {
         bench: "streams".to_owned(),
         data: format!("lsbench-{}-{}", flags.users, flags.rate),
-        threads: 1,
+        threads: if flags.apart { 2 } else { 1 },
     };
     let figures = match (&flags.location, flags.log_cost) {
         (Some(location), true) => run.log_cost(&open::unkept(location, &config)?, &session)?,
@@ -208,7 +209,7 @@ impl Measured<'_> {
         let mut sink = if is_kept {
             Sink::kept(database)?
         } else {
-            Sink::unkept(database)?
+            Sink::unkept(database, self.flags.apart)?
         };
         sink.register(database, &self.queries)?;
         Ok(sink)
@@ -250,7 +251,7 @@ fn run_beside(flags: &BenchStreams, lsbench: &Lsbench, rate: Rate, beside: &Besi
     let mut sink = if flags.keep {
         Sink::kept(beside.database)?
     } else {
-        Sink::unkept(beside.database)?
+        Sink::unkept(beside.database, false)?
     };
     if flags.mix.is_some() || !flags.only.is_empty() {
         sink.register(beside.database, &questions(flags, lsbench, span)?)?;

@@ -3,6 +3,7 @@
 //! The first tells of each report how long it was on its way to ids. The second is told of as a server is: of each query
 //! the last report, with its terms.
 
+use super::apart::Evaluator;
 use super::{Asked, failure};
 use crate::exit::{Code, Failure, Outcome};
 use crate::trouble::Trouble;
@@ -17,11 +18,17 @@ use workload::lsbench::Stream;
 /// The only source of each stream.
 const SOURCE: &str = "";
 
+/// Nobody asks while another thread evaluates, and after an error nobody asks again.
+const HERE: &str = "the hub is here unless evaluating it failed";
+
 /// See the head of this file.
 pub(super) enum Sink {
     Unkept {
-        hub: Box<Hub>,
+        /// Away only while another thread evaluates.
+        hub: Option<Box<Hub>>,
         answers: Vec<Answer>,
+        /// Who evaluates, where this thread does not.
+        apart: Option<Evaluator>,
     },
     Kept {
         live: Live,
@@ -42,14 +49,17 @@ pub(super) struct Answer {
 }
 
 impl Sink {
-    /// The five streams, from the beginning of application time, without a log.
-    pub(super) fn unkept(database: &Database) -> Result<Sink, Failure> {
+    /// The five streams, from the beginning of application time, without a log. Evaluated here, or on a thread of its own.
+    pub(super) fn unkept(database: &Database, is_apart: bool) -> Result<Sink, Failure> {
         let mut hub = Box::new(Hub::new(database.clone()));
         for stream in Stream::ALL {
             hub.create(&settings_of(stream), 0).map_err(failure)?;
         }
-        let answers = Vec::new();
-        Ok(Sink::Unkept { hub, answers })
+        Ok(Sink::Unkept {
+            hub: Some(hub),
+            answers: Vec::new(),
+            apart: is_apart.then(Evaluator::new),
+        })
     }
 
     /// The same, in the log of the database.
@@ -69,6 +79,7 @@ impl Sink {
             match self {
                 Sink::Unkept { hub, .. } => {
                     let query = read_standing(database, text).map_err(told)?;
+                    let hub = hub.as_mut().expect(HERE);
                     hub.register(query, name, 0).map_err(failure)?;
                 }
                 Sink::Kept { live, .. } => drop(live.register(text, name).map_err(told)?),
@@ -82,11 +93,17 @@ impl Sink {
     pub(super) fn feed(&mut self, stream: Stream, items: &[TimedQuads], end_ms: u64) -> Outcome {
         let name = stream.iri();
         match self {
-            Sink::Unkept { hub, answers } => {
-                hub.push(&name, SOURCE, None, items, None)
+            Sink::Unkept {
+                hub,
+                answers,
+                apart,
+            } => {
+                let mut own = hub.take().expect(HERE);
+                own.push(&name, SOURCE, None, items, None)
                     .map_err(failure)?;
-                hub.watermark(&name, SOURCE, end_ms).map_err(failure)?;
-                advance(hub, answers)
+                own.watermark(&name, SOURCE, end_ms).map_err(failure)?;
+                *hub = Some(advance(own, answers, apart.as_ref()).map_err(failure)?);
+                Ok(())
             }
             Sink::Kept { live, .. } => {
                 let pushed = live.feed(&name, SOURCE, items, Some(end_ms), None);
@@ -123,7 +140,7 @@ impl Sink {
     /// What the work has cost so far.
     pub(super) fn costs(&self) -> HubCosts {
         match self {
-            Sink::Unkept { hub, .. } => hub.costs(),
+            Sink::Unkept { hub, .. } => hub.as_ref().expect(HERE).costs(),
             Sink::Kept { live, .. } => live.costs(),
         }
     }
@@ -131,7 +148,7 @@ impl Sink {
     /// The plan of a query, where it has one.
     pub(super) fn explain(&self, name: &str) -> Result<Option<String>, Failure> {
         let plan = match self {
-            Sink::Unkept { hub, .. } => hub.explain(name),
+            Sink::Unkept { hub, .. } => hub.as_ref().expect(HERE).explain(name),
             Sink::Kept { live, .. } => live.explain(name),
         };
         plan.map_err(failure)
@@ -146,8 +163,27 @@ fn settings_of(stream: Stream) -> HubStream {
     }
 }
 
-fn advance(hub: &mut Hub, answers: &mut Vec<Answer>) -> Outcome {
-    let advanced = hub.advance(&mut |Reported { mut report, .. }| {
+/// Does what has become possible, here or where queries are evaluated.
+fn advance(
+    mut hub: Box<Hub>,
+    answers: &mut Vec<Answer>,
+    apart: Option<&Evaluator>,
+) -> Result<Box<Hub>, QueryError> {
+    while hub.reach_ready()? {
+        hub = match apart {
+            Some(evaluator) => evaluator.evaluated(hub, answers)?,
+            None => evaluated(hub, answers)?,
+        };
+    }
+    Ok(hub)
+}
+
+/// Evaluates all that is ready. A report that failed is an error.
+pub(super) fn evaluated(
+    mut hub: Box<Hub>,
+    answers: &mut Vec<Answer>,
+) -> Result<Box<Hub>, QueryError> {
+    let shown = hub.evaluate_due_and_ready(&mut |Reported { mut report, .. }| {
         if let Some(failure) = report.failure.take() {
             return Err(failure);
         }
@@ -159,5 +195,5 @@ fn advance(hub: &mut Hub, answers: &mut Vec<Answer>) -> Outcome {
         });
         Ok(ControlFlow::Continue(()))
     });
-    advanced.map(|_| ()).map_err(failure)
+    shown.map(|_| hub)
 }
