@@ -101,6 +101,15 @@ struct Posted {
     u64 sequence;
 };
 
+// A list that is too long for one block.
+struct Hub {
+    u64 row;
+    u64 from, to;
+};
+
+// Of a step, at most; more are left to the blocks that find them.
+static const u32 HUBS = 64;
+
 // Makes keys of an index a column: those with the ordinals `begin..end`.
 struct Seed {
     Index index;
@@ -134,6 +143,10 @@ struct Step {
     // 1 + the check that is made of lists before candidates are: its list is looked up once a row. 0: none.
     u32 partner;
     u32 unused;
+    // Lists longer than `long_list` are put down here, and expanded by all blocks together afterwards: how many there are, and
+    // which. 0: none are.
+    u64 hub_level, hubs;
+    u64 long_list;
     Check check[CHECKS];
 };
 

@@ -192,6 +192,7 @@ const Entry ENTRIES[] = {
     {"walk_seed", walk_seed},
     {"walk_expand", walk_expand},
     {"walk_expand_one", walk_expand_one},
+    {"walk_expand_hubs", walk_expand_hubs},
     {"walk_filter", walk_filter},
     {"walk_finish", walk_finish},
 };

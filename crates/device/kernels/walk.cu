@@ -165,6 +165,14 @@ struct Lists {
     u32 lengths[BLOCK * LISTS];
 };
 
+// Leaves a list to all blocks together; false where there is no place for it.
+DEVICE bool is_left(const Step& step, u64 row, Rows list) {
+    u64 place = add_at(&reinterpret_cast<Level*>(step.hub_level)->rows, 1);
+    if (place >= HUBS) return false;
+    reinterpret_cast<Hub*>(step.hubs)[place] = {row, list.from, list.to};
+    return true;
+}
+
 // The list of a row, and puts its other list down.
 DEVICE Rows list_of(const Step& step, Lists& lists, u32 place, u64 row) {
     Rows found;
@@ -172,6 +180,7 @@ DEVICE Rows list_of(const Step& step, Lists& lists, u32 place, u64 row) {
         found = {step.first, step.last};
     else
         found = rows_of(step.segment, id_at(step.in[step.from], row));
+    if (step.hubs && found.to - found.from > step.long_list && is_left(step, row, found)) return {0, 0};
     if (step.partner == 0 || found.from == found.to) return found;
     const Check& check = step.check[step.partner - 1];
     Rows other = rows_of(check.segment, id_at(step.in[check.left], row));
@@ -285,6 +294,48 @@ CROWDED(5) walk_expand(u64 arguments) {
                 round.row[one] = tile + list;
                 round.edge[one] = edge_of(step, lists, list, tile + list, number);
                 if (round.edge[one] != ABSENT) round.kept |= 1u << one;
+            }
+            write_round(step, round, scratch, &place);
+            barrier();
+        }
+    }
+}
+
+// Candidates of a list that a block takes at once.
+static const u64 PIECE = BLOCK * ROUND * 4;
+
+// The lists that were too long for one block, in pieces.
+CROWDED(5) walk_expand_hubs(u64 arguments) {
+    SHARED Step step;
+    SHARED Hub hubs[HUBS];
+    SHARED u64 scratch[BLOCK / WARP + 1], place;
+    take(step, arguments);
+    Level* level = reinterpret_cast<Level*>(step.hub_level);
+    // None, where an earlier step had no room, or this one.
+    u64 count = rows_to_take(step, &place) ? level->rows : 0;
+    if (count > HUBS) count = HUBS;
+    if (thread_of_block() < count) hubs[thread_of_block()] = reinterpret_cast<const Hub*>(step.hubs)[thread_of_block()];
+    barrier();
+    u64 pieces = 0, piece;
+    for (u32 each = 0; each < count; each++) pieces += (hubs[each].to - hubs[each].from + PIECE - 1) / PIECE;
+    Tickets tickets = tickets_of(level);
+    while (next_tile(tickets, pieces, 1, &place, piece)) {
+        u32 each = 0;
+        for (;; each++) {
+            u64 own = (hubs[each].to - hubs[each].from + PIECE - 1) / PIECE;
+            if (piece < own) break;
+            piece -= own;
+        }
+        u64 begun = hubs[each].from + piece * PIECE;
+        u64 end = begun + PIECE < hubs[each].to ? begun + PIECE : hubs[each].to;
+        for (; begun < end; begun += BLOCK * ROUND) {
+            Candidates round;
+            round.kept = 0;
+            for (u32 one = 0; one < ROUND; one++) {
+                round.row[one] = hubs[each].row;
+                round.edge[one] = begun + one * BLOCK + thread_of_block();
+                if (round.edge[one] >= end) continue;
+                if (passes(step, round.row[one], id_at(step.segment.neighbours, round.edge[one]))) round.kept |= 1u << one;
             }
             write_round(step, round, scratch, &place);
             barrier();

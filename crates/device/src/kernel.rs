@@ -45,6 +45,7 @@ kernels! {
         Seed = "walk_seed": "Makes a strip of the first column.",
         Expand = "walk_expand": "One row out for each neighbour that passes the checks.",
         ExpandOne = "walk_expand_one": "The same, where each row has one neighbour at most.",
+        ExpandHubs = "walk_expand_hubs": "The same of the lists that were too long for one block.",
         Filter = "walk_filter": "Keeps the rows that pass the checks.",
         Finish = "walk_finish": "Sums the last level's rows up.",
     }

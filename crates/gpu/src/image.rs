@@ -15,6 +15,8 @@ pub(crate) struct Image {
     pub(crate) segment: layout::Segment,
     /// The bases of its neighbours' planes, as the host decodes them.
     pub(crate) bases: Vec<u64>,
+    /// Rows of the longest list.
+    pub(crate) longest: u64,
     /// The last key.
     pub(crate) last_key: u64,
     /// Lists that are kept as key indexes too, ascending by the ordinals of their keys.
@@ -157,6 +159,7 @@ impl Upload<'_> {
                 RawNeighbours::Codes { bases, .. } => bases.to_vec(),
                 RawNeighbours::Ids(_) => Vec::new(),
             },
+            longest: raw.key_rows_max,
             last_key: raw.index.chunks.last().map_or(0, |chunk| chunk.last),
             dense,
             has_graphs: raw.graphs.is_some(),

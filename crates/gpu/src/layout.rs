@@ -169,8 +169,24 @@ pub(crate) struct Step {
     /// 1 + the check whose list is looked up once a row, or 0.
     pub partner: u32,
     pub unused: u32,
+    /// Where lists longer than `long_list` are counted and put down, or 0.
+    pub hub_level: u64,
+    pub hubs: u64,
+    pub long_list: u64,
     pub check: [Check; CHECKS],
 }
+
+/// A list that is too long for one block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Hub {
+    pub row: u64,
+    pub from: u64,
+    pub to: u64,
+}
+
+/// Of a step, at most.
+pub(crate) const HUBS: usize = 64;
 
 /// The last table is summed up.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]

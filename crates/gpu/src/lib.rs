@@ -56,7 +56,11 @@ pub struct Gpu {
     snapshot: Arc<Snapshot>,
     images: Mutex<Images>,
     rooms: Rooms,
+    long_list: u64,
 }
+
+/// Rows of a list above which it is walked by all blocks together: a block takes some microseconds for a thousand.
+const LONG_LIST: u64 = 1 << 14;
 
 impl Gpu {
     /// Takes all the memory that it will ever have.
@@ -74,7 +78,15 @@ impl Gpu {
             snapshot,
             images: Mutex::new(Images::new(arena)),
             rooms,
+            long_list: LONG_LIST,
         })
+    }
+
+    /// The same, with lists of more rows than these walked by all blocks together: for tests.
+    #[must_use]
+    pub fn with_long_lists(mut self, rows: u64) -> Gpu {
+        self.long_list = rows;
+        self
     }
 
     /// The device.
@@ -113,7 +125,13 @@ impl Gpu {
         };
         let room = self.rooms.take().ok_or(GpuError::Busy)?;
         let device = Arc::clone(&self.device);
-        Section::new(device, self.stream.clone(), &program, room, columns)
+        Section::new(
+            device,
+            self.stream.clone(),
+            &program,
+            (room, self.long_list),
+            columns,
+        )
     }
 
     fn locked(&self) -> std::sync::MutexGuard<'_, Images> {

@@ -90,11 +90,12 @@ impl Section {
         device: Arc<dyn Device>,
         stream: Stream,
         program: &Program,
-        room: Room,
+        (room, long_list): (Room, u64),
         sums: &[Slot],
     ) -> Result<Section, GpuError> {
         let mut writer = Writer::new(program, room.tables(), room.posted().address());
-        if writer.bytes() > ARGUMENT_BYTES {
+        writer.long_list = long_list;
+        if writer.bytes() + writer.hub_bytes() > ARGUMENT_BYTES {
             return Err(GpuError::TooManySteps {
                 steps: program.steps.len(),
             });
@@ -352,6 +353,8 @@ struct Writer {
     base: u64,
     /// Where the outcome is posted.
     posted: u64,
+    /// Rows of a list above which it is left to all blocks together.
+    long_list: u64,
     levels: usize,
     halves: [Range<u64>; 2],
 }
@@ -363,6 +366,7 @@ impl Writer {
         Writer {
             base: 0,
             posted,
+            long_list: u64::MAX,
             levels: program.steps.len() + 1,
             halves: [
                 address..address + middle,
@@ -372,7 +376,7 @@ impl Writer {
     }
 
     fn outcome_at(&self) -> usize {
-        self.levels * size_of::<layout::Level>()
+        2 * self.levels * size_of::<layout::Level>()
     }
 
     fn seed_at(&self) -> usize {
@@ -395,6 +399,20 @@ impl Writer {
         self.base + (number * size_of::<layout::Level>()) as u64
     }
 
+    /// What is counted of a step's long lists.
+    fn hub_level(&self, number: usize) -> u64 {
+        self.level(self.levels + number)
+    }
+
+    /// The long lists of all steps: behind what is uploaded.
+    fn hub_bytes(&self) -> u64 {
+        ((self.levels - 1) * layout::HUBS * size_of::<layout::Hub>()) as u64
+    }
+
+    fn hubs(&self, number: usize) -> u64 {
+        self.base + self.bytes() + (number * layout::HUBS * size_of::<layout::Hub>()) as u64
+    }
+
     fn outcome(&self) -> u64 {
         self.base + self.outcome_at() as u64
     }
@@ -409,6 +427,9 @@ impl Writer {
             put(&mut words, at, &arguments);
             let kernel = kernel_of(step, &arguments);
             launches.push((kernel, at, size_of::<layout::Step>()));
+            if arguments.hubs != 0 {
+                launches.push((Kernel::ExpandHubs, at, size_of::<layout::Step>()));
+            }
             table = next;
         }
         let summed = sums.iter().filter_map(|slot| table.column(*slot));
@@ -538,6 +559,11 @@ impl Writer {
         }
         let made = made.map(|made| made.0);
         arguments.partner = partner_of(step, made);
+        if has_long_lists(step, self.long_list) && arguments.partner == 0 {
+            arguments.hub_level = self.hub_level(number);
+            arguments.hubs = self.hubs(number);
+            arguments.long_list = self.long_list;
+        }
         for (check, place) in step.checks.iter().zip(&mut arguments.check) {
             *place = check_of(check, made, input);
         }
@@ -612,6 +638,13 @@ fn kernel_of(step: &ProgramStep, arguments: &layout::Step) -> Kernel {
     } else {
         Kernel::Expand
     }
+}
+
+/// Whether a row of the step may have a list that is too long for one block.
+fn has_long_lists(step: &ProgramStep, long_list: u64) -> bool {
+    step.expansion
+        .as_ref()
+        .is_some_and(|(image, _, _)| image.longest > long_list)
 }
 
 /// 1 + the check that has a list of its own for each row, in which what the step makes is looked for; 0: none.

@@ -240,7 +240,8 @@ fn random_queries_are_answered_as_on_the_processor() {
             sections: 2,
         };
         let gpu = Gpu::new(device, Arc::clone(&world.snapshot), memory);
-        let gpu = gpu.expect("there is memory");
+        let long_lists = *random.pick(&[3, 700, 1 << 14]);
+        let gpu = gpu.expect("there is memory").with_long_lists(long_lists);
         for _ in 0..QUERIES {
             let text = text_of(&world, &mut random);
             let walked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
