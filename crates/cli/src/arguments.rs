@@ -18,7 +18,7 @@ pub use live::{
 pub use replay::Replay;
 
 use crate::format::AnswerFormat;
-use clap::{ArgGroup, Args, Parser, Subcommand};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 /// A live knowledge-graph engine.
@@ -123,6 +123,28 @@ pub struct Limits {
     /// See the union of all graphs as the default graph, unless the query names its dataset
     #[arg(long)]
     pub union_default_graph: bool,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub gpu: Gpu,
+}
+
+/// Flags of the GPU.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct Gpu {
+    /// Which queries begin on the GPU [default: auto]
+    #[arg(id = "gpu", long = "gpu", value_name = "WHEN")]
+    pub when: Option<GpuUse>,
+}
+
+/// Which queries begin on the GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum GpuUse {
+    /// Heavy ones, where there is a GPU
+    Auto,
+    /// None
+    Never,
+    /// All that it can begin; without a GPU nothing is done, with exit code 3
+    Always,
 }
 
 /// `demo`
@@ -255,7 +277,7 @@ pub struct Query {
         long,
         value_name = "URL",
         conflicts_with_all = [
-            "repeat", "memory_limit", "threads", "union_default_graph", "keep_order", "statistics", "sample_from"
+            "repeat", "memory_limit", "threads", "union_default_graph", "gpu", "keep_order", "statistics", "sample_from"
         ]
     )]
     pub endpoint: Option<String>,
@@ -465,7 +487,7 @@ pub struct Shell {
     #[arg(long, requires = "data")]
     pub lenient: bool,
     /// A SPARQL endpoint to ask instead of a store
-    #[arg(long, value_name = "URL", conflicts_with_all = ["memory_limit", "threads", "union_default_graph"])]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["memory_limit", "threads", "union_default_graph", "gpu"])]
     pub endpoint: Option<String>,
     /// A header for the endpoint, as in 'Authorization: Bearer ...'; may be given again
     #[arg(long, value_name = "'NAME: VALUE'", requires = "endpoint")]

@@ -2,7 +2,7 @@
 //!
 //! Everything below gets checked values; this is the only place that reads these sources.
 
-use crate::arguments::{Limits, LoadLimits, Remote, Update};
+use crate::arguments::{Gpu, GpuUse, Limits, LoadLimits, Remote, Update};
 use crate::exit::{Code, Failure};
 use somersault::config::{Config, ConfigError, Layers, Machine};
 use somersault::control_group::{self, Free};
@@ -55,7 +55,19 @@ pub fn add_limits(layers: &mut Layers, limits: &Limits) -> Result<(), Failure> {
         ),
         union_default_graph(limits.union_default_graph),
     ];
-    add(layers, flags)
+    add(layers, flags)?;
+    add_gpu(layers, limits.gpu)
+}
+
+/// Adds `--gpu`.
+pub fn add_gpu(layers: &mut Layers, gpu: Gpu) -> Result<(), Failure> {
+    let name = |when| match when {
+        GpuUse::Auto => "auto",
+        GpuUse::Never => "never",
+        GpuUse::Always => "always",
+    };
+    let value = gpu.when.map(|when| name(when).to_owned());
+    add(layers, [("--gpu", "gpu.use", value)])
 }
 
 /// Adds the flags of a load.

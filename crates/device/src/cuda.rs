@@ -56,6 +56,11 @@ impl Cuda {
         counted().unwrap_or(0)
     }
 
+    /// Whether the driver's library is there, without starting it: microseconds.
+    pub fn has_driver() -> bool {
+        driver::is_present()
+    }
+
     /// Why there is no card; nothing where there is one.
     pub fn absence() -> Option<String> {
         match counted() {

@@ -2,8 +2,16 @@
 //!
 //! One [`Gpu`] has the images of one base. A version over another base takes its place; until then, and wherever layers have
 //! touched a segment that the query looks at, the processors walk. So does whatever the device does not cover, has no room for or
-//! fails at: a query is never refused because of it. A device that is lost is not asked again.
+//! fails at: a query is never refused because of it. A device is opened when a query is worth it, beside that query,
+//! and tried again a while after it was lost (`door`).
 
+mod door;
+mod report;
+
+pub use door::{Opened, Opener, Teller};
+pub(crate) use report::{DeviceReport, Stays};
+
+use door::{Closed, Door, Held};
 use explore::Prepared;
 pub use gpu::Memory;
 use gpu::device::{Device, DeviceError};
@@ -11,12 +19,8 @@ use gpu::{Gpu, GpuError, Section};
 use query::plan::{Plan, Slot};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use store::delta::Version;
-
-/// Expected nanoseconds on one thread from which a query is worth a launch, by the plan's estimates: some thirty times what
-/// launching and reading costs.
-const WORTH_NS: f64 = 2e6;
 
 /// Which queries begin on the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,43 +41,67 @@ pub struct DeviceFigures {
     pub queries: u64,
     /// Failures of it, each of which the processors made good.
     pub failures: u64,
-    /// Whether it does not answer any more.
+    /// Whether it does not answer any more, or could not be opened.
     pub is_lost: bool,
+    /// Bytes of images that were on it when a query last began there.
+    pub image_bytes: u64,
+}
+
+/// A query's beginning on the device.
+pub(crate) struct Begun {
+    pub(crate) section: Section,
+    held: Arc<Held>,
 }
 
 /// See the head of this file.
 pub struct Accelerator {
-    device: Arc<dyn Device>,
-    memory: Memory,
+    door: Door,
     offload: Offload,
-    held: Mutex<Option<Arc<Gpu>>>,
-    lost: AtomicBool,
     queries: AtomicU64,
     failures: AtomicU64,
+    image_bytes: AtomicU64,
+    has_told: AtomicBool,
 }
 
 impl fmt::Debug for Accelerator {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let held = self.door.look().ok();
         formatter
             .debug_struct("Accelerator")
-            .field("device", &self.device.facts().name)
+            .field("device", &held.map(|it| it.device.facts().name.clone()))
             .field("offload", &self.offload)
             .finish_non_exhaustive()
     }
 }
 
 impl Accelerator {
-    /// A device, how its memory is divided, and what it is for. Nothing is put on it before a query needs it.
+    /// A device, how its memory is divided, and what it is for. Nothing is put on it before a query needs it. Once lost, it is
+    /// not asked again.
     pub fn new(device: Arc<dyn Device>, memory: Memory, offload: Offload) -> Accelerator {
+        Accelerator::behind(Door::open(Opened { device, memory }), offload)
+    }
+
+    /// A device that `opener` opens when a query is worth it, on a thread of its own; that query and those that come
+    /// meanwhile stay on the processors. One that is lost is opened again after 1, 10, then every 60 seconds. `teller` is told
+    /// of failures.
+    pub fn lazy(opener: Opener, teller: Teller, offload: Offload) -> Accelerator {
+        Accelerator::behind(Door::closed(opener, teller), offload)
+    }
+
+    fn behind(door: Door, offload: Offload) -> Accelerator {
         Accelerator {
-            device,
-            memory,
+            door,
             offload,
-            held: Mutex::new(None),
-            lost: AtomicBool::new(false),
             queries: AtomicU64::new(0),
             failures: AtomicU64::new(0),
+            image_bytes: AtomicU64::new(0),
+            has_told: AtomicBool::new(false),
         }
+    }
+
+    /// Opens the device now, on the calling thread: half a second. An error says why there is none.
+    pub fn open(&self) -> Result<(), DeviceError> {
+        self.door.open_now()
     }
 
     /// What it has done so far.
@@ -81,28 +109,48 @@ impl Accelerator {
         DeviceFigures {
             queries: self.queries.load(Ordering::Relaxed),
             failures: self.failures.load(Ordering::Relaxed),
-            is_lost: self.lost.load(Ordering::Relaxed),
+            is_lost: matches!(self.door.look(), Err(Closed::Shut)),
+            image_bytes: self.image_bytes.load(Ordering::Relaxed),
         }
     }
 
-    /// The beginning of a query for the device, where it is to begin there.
-    pub(crate) fn begin(&self, version: &Version, prepared: &Prepared<'_>) -> Option<Section> {
-        let wants = match self.offload {
-            Offload::Never => false,
-            Offload::Auto => !prepared.chooses_rows() && is_worth(prepared.plan()),
-            Offload::Always => true,
-        };
-        if !wants || self.lost.load(Ordering::Relaxed) {
-            return None;
+    /// What would become of a plan, in words; `None`: there is nothing to say, for no query is for the device.
+    pub(crate) fn outlook(&self, plan: &Plan) -> Option<String> {
+        if let Err(stays) = self.wants(plan) {
+            let is_off = matches!(stays, Stays::Never);
+            return (!is_off).then(|| format!("not asked: {stays}"));
         }
-        match self.section(version, prepared, &[]) {
-            Ok(section) => {
-                self.queries.fetch_add(1, Ordering::Relaxed);
-                Some(section)
-            }
+        Some(match self.door.look() {
+            Ok(_) => "would be asked".to_owned(),
+            Err(Closed::Unasked) => "would be opened, for the queries after this one".to_owned(),
+            Err(Closed::Opening) => format!("not asked: {}", Stays::Opening),
+            Err(Closed::Shut) => format!("not asked: {}", Stays::Lost),
+        })
+    }
+
+    fn wants(&self, plan: &Plan) -> Result<(), Stays> {
+        match self.offload {
+            Offload::Never => Err(Stays::Never),
+            Offload::Auto if !is_worth(plan) => Err(Stays::Light),
+            Offload::Auto | Offload::Always => Ok(()),
+        }
+    }
+
+    /// The beginning of a query for the device, or why it is to begin on the processors.
+    pub(crate) fn begin(&self, version: &Version, prepared: &Prepared<'_>) -> Result<Begun, Stays> {
+        self.wants(prepared.plan())?;
+        if self.offload == Offload::Auto && prepared.chooses_rows() {
+            return Err(Stays::ChoosesRows);
+        }
+        let held = self.door.ask().map_err(|closed| match closed {
+            Closed::Unasked | Closed::Opening => Stays::Opening,
+            Closed::Shut => Stays::Lost,
+        })?;
+        match self.section_of(&held, version, prepared, &[]) {
+            Ok(section) => Ok(Begun { section, held }),
             Err(error) => {
-                self.note(&error);
-                None
+                self.note_of(&held, &error);
+                Err(Stays::Gpu(error))
             }
         }
     }
@@ -114,7 +162,24 @@ impl Accelerator {
         prepared: &Prepared<'_>,
         sums: &[Slot],
     ) -> Result<Section, GpuError> {
-        let section = self.gpu(version)?.section_with_sum(prepared, sums)?;
+        let lost = |_| DeviceError::Lost {
+            reason: Stays::Lost.to_string(),
+        };
+        let held = self.door.look().map_err(lost)?;
+        self.section_of(&held, version, prepared, sums)
+    }
+
+    fn section_of(
+        &self,
+        held: &Held,
+        version: &Version,
+        prepared: &Prepared<'_>,
+        sums: &[Slot],
+    ) -> Result<Section, GpuError> {
+        let gpu = held.gpu(version)?;
+        let section = gpu.section_with_sum(prepared, sums);
+        self.image_bytes.store(gpu.image_bytes(), Ordering::Relaxed);
+        let section = section?;
         let is_layered = |&segment| !version.is_base_alone(segment);
         if section.segments().iter().any(is_layered) {
             return Err(GpuError::Layered);
@@ -122,20 +187,36 @@ impl Accelerator {
         Ok(section)
     }
 
+    /// A query begins on the device.
+    pub(crate) fn count(&self) {
+        self.queries.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Takes note of a failure; what is only not covered is none.
-    pub(crate) fn note(&self, error: &GpuError) {
+    pub(crate) fn note(&self, begun: &Begun, error: &GpuError) {
+        self.note_of(&begun.held, error);
+    }
+
+    fn note_of(&self, held: &Arc<Held>, error: &GpuError) {
         let GpuError::Device(error) = error else {
             return;
         };
         self.failures.fetch_add(1, Ordering::Relaxed);
         if let DeviceError::Lost { .. } = error {
-            self.lost.store(true, Ordering::Relaxed);
+            self.image_bytes.store(0, Ordering::Relaxed);
+            self.door.lose(held, error);
+        } else if !self.has_told.swap(true, Ordering::Relaxed) {
+            // Each of them would say the same.
+            self.door
+                .tell(&format!("{error}; the processors go on with such queries"));
         }
     }
+}
 
+impl Held {
     /// The images of the version's base.
     fn gpu(&self, version: &Version) -> Result<Arc<Gpu>, GpuError> {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.gpu.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(gpu) = &*held
             && Arc::ptr_eq(gpu.snapshot(), version.base())
         {
@@ -156,5 +237,5 @@ impl Accelerator {
 
 fn is_worth(plan: &Plan) -> bool {
     let costs = plan.steps.iter().map(|step| step.estimate.cost_ns);
-    costs.sum::<f64>() >= WORTH_NS
+    costs.sum::<f64>() >= report::WORTH_NS
 }

@@ -5,6 +5,7 @@
 //! and a scrubber verifies every block in the background, so that hot paths may trust them. Until it
 //! is done each block is verified at first touch.
 
+use crate::accelerator::DeviceFigures;
 use crate::budget::Pool;
 use crate::change::follow::{self, FollowFigures, Followed, Notice};
 use crate::change::maintenance::{CheckpointLimits, maintain};
@@ -562,6 +563,12 @@ impl Database {
     pub fn plan_figures(&self) -> PlanFigures {
         let plans = self.inner.shared.plans.as_ref();
         plans.map(PlanCache::figures).unwrap_or_default()
+    }
+
+    /// What the device did for queries; `None`: there is none.
+    pub fn device_figures(&self) -> Option<DeviceFigures> {
+        let accelerator = self.options().accelerator.as_ref();
+        accelerator.map(|device| device.figures())
     }
 
     /// The limits of queries.

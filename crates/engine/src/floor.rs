@@ -35,12 +35,15 @@ const VERTICES_PER_BLOCK: u64 = 448;
 const BLOCK_BYTES: u64 = 64;
 
 impl Query {
-    /// The floor of the last run, which must have been a profiled one; zero otherwise.
+    /// The floor of the last run, which must have been a profiled one, on the processors; zero otherwise.
     pub fn floor(&self) -> Floor {
         let mut floor = Floor::default();
         let Some(answered) = &self.answered else {
             return floor;
         };
+        if answered.is_on_device() {
+            return floor;
+        }
         let mut rows_in = 1;
         for (step, profile) in self.plan.steps.iter().zip(&answered.profile) {
             let (bytes, misses) = of_step(&step.action, rows_in, profile.rows);

@@ -11,7 +11,9 @@
 //!
 //! Read back, it is printed as `--explain` and `--profile` print one of this process.
 //!
-//! `found` is there after a run that was profiled, and of the outer steps; `spent` is seconds. O(plan).
+//! `found` is there after a run that was profiled, and of the outer steps; `spent` is seconds. Where there is a device, `device` says in
+//! words what became of the plan there, or would; after a run that began there each outer step has `on_device`, and of those
+//! that are true only the last has `found`. O(plan).
 
 use crate::prepared::{Query, Timings};
 use query::explain::{Outline, OutlinedStep, StepProfile, q_error};
@@ -26,10 +28,11 @@ impl Query {
             is_heavy,
             nanos,
             form,
+            device,
             steps,
         } = self.outline();
         let timings = self.timings();
-        let document = json!({
+        let mut document = json!({
             "weight": if is_heavy { "heavy" } else { "light" },
             "expected": { "nanoseconds": nanos },
             "form": form,
@@ -42,6 +45,9 @@ impl Query {
             "snapshot": self.snapshot_number(),
             "warnings": self.warnings(),
         });
+        if let Some(device) = device {
+            document["device"] = device.into();
+        }
         document.to_string()
     }
 }
@@ -60,6 +66,9 @@ fn step(step: &OutlinedStep) -> Value {
         },
         "branches": step.branches.iter().map(branch).collect::<Vec<_>>(),
     });
+    if let Some(is_on_device) = step.is_on_device {
+        value["on_device"] = is_on_device.into();
+    }
     if let Some(found) = step.found {
         value["found"] = json!({
             "rows": found.rows,
@@ -92,6 +101,7 @@ impl PlanDocument {
                 is_heavy: document.get("weight")?.as_str()? == "heavy",
                 nanos: number(&document["expected"]["nanoseconds"]),
                 form: document.get("form")?.as_str()?.to_owned(),
+                device: document["device"].as_str().map(str::to_owned),
                 steps: read_steps(document.get("steps")?)?,
             },
             timings: Timings {
@@ -128,6 +138,7 @@ fn read_steps(steps: &Value) -> Option<Vec<OutlinedStep>> {
             rows: number(&expected["rows"]),
             nanos: number(&expected["nanoseconds"]),
             is_sampled: expected["sampled"].as_bool().unwrap_or(false),
+            is_on_device: step["on_device"].as_bool(),
             found: step.get("found").map(|found| StepProfile {
                 rows: found["rows"].as_u64().unwrap_or_default(),
                 nanos: found["nanoseconds"].as_u64().unwrap_or_default(),

@@ -3,6 +3,7 @@
 //! A query stands in the list of running ones until it is dropped, and sees one graph from its beginning to its
 //! end. How it came to be is in [`crate::request`]; its walk is in `run`, and its answer in `output::answer`.
 
+use crate::accelerator::DeviceReport;
 use crate::error::QueryError;
 use crate::moment::Graph;
 use crate::request::context::{Context, Effort, PlannedQuery};
@@ -10,6 +11,7 @@ use crate::running::QueryId;
 use crate::stop::StopToken;
 use explore::StepProfile;
 use oxrdf::Term;
+use query::explain::Outline;
 use query::plan::{ConstantId, Form, Plan};
 use rdf::{Lexicon, TermBuffer, VertexId};
 use std::borrow::Cow;
@@ -59,6 +61,17 @@ impl Timings {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Answered {
     pub(crate) profile: Vec<StepProfile>,
+    /// What became of it on the device, where there is one.
+    pub(crate) device: Option<DeviceReport>,
+}
+
+impl Answered {
+    /// Whether it began on the device, which tells the rows of its last step only.
+    pub(crate) fn is_on_device(&self) -> bool {
+        self.device
+            .as_ref()
+            .is_some_and(|device| device.covered > 0)
+    }
 }
 
 /// A planned query, entered in the list of running ones until it is dropped.
@@ -198,14 +211,41 @@ impl Query {
 
     /// The plan with its estimates, for people.
     pub fn explain(&self) -> String {
-        self.written_out().explain_with(&self.prefixes, None)
+        self.outline().text(false)
     }
 
     /// The plan as values, with what each step did in a run that was profiled.
-    pub(crate) fn outline(&self) -> query::explain::Outline {
+    pub(crate) fn outline(&self) -> Outline {
         let profile = self.profile();
-        self.written_out()
-            .outline(&self.prefixes, profile.as_deref())
+        let mut outline = self
+            .written_out()
+            .outline(&self.prefixes, profile.as_deref());
+        self.place(&mut outline);
+        outline
+    }
+
+    /// Says which steps ran on the device, or what would become of them; nothing where there is none.
+    fn place(&self, outline: &mut Outline) {
+        let Some(accelerator) = &self.context.shared.options.accelerator else {
+            return;
+        };
+        let Some(answered) = &self.answered else {
+            outline.device = accelerator.outlook(&self.plan);
+            return;
+        };
+        let Some(report) = &answered.device else {
+            return;
+        };
+        outline.device.clone_from(&report.words);
+        if report.covered == 0 {
+            return;
+        }
+        for (at, step) in outline.steps.iter_mut().enumerate() {
+            step.is_on_device = Some(at < report.covered);
+            if at + 1 < report.covered {
+                step.found = None;
+            }
+        }
     }
 
     /// The plan with the terms of this query's own constants.
@@ -227,19 +267,22 @@ impl Query {
 
     /// The plan with what each step did in the last run.
     pub fn explain_profile(&self) -> String {
-        let Some(steps) = self.profile() else {
+        if self.answered.is_none() {
             return self.explain();
-        };
-        let mut text = self
-            .written_out()
-            .explain_with(&self.prefixes, Some(&steps));
+        }
+        let mut text = self.outline().text(true);
         self.timings.write(&mut text);
         text
     }
 
     /// How far the planner's estimate of each step's rows was off in the last run that was profiled, as
-    /// a factor (see [`query::explain::q_error`]); empty before the first one.
+    /// a factor (see [`query::explain::q_error`]); empty before the first one. A device does not tell the rows between its
+    /// steps, so one that began there has none either.
     pub fn q_errors(&self) -> Vec<f64> {
+        let is_told = |answered: &&Answered| !answered.is_on_device();
+        if self.answered.as_ref().filter(is_told).is_none() {
+            return Vec::new();
+        }
         self.profile()
             .map_or_else(Vec::new, |steps| self.plan.q_errors(&steps))
     }

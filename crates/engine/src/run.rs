@@ -23,6 +23,7 @@ pub mod device_runs;
 mod on_device;
 mod parts;
 
+use crate::accelerator::{DeviceReport, Stays};
 use crate::error::QueryError;
 use crate::federation::Federation;
 use crate::moment::Graph;
@@ -130,29 +131,44 @@ impl Query {
             profiling: self.profiling,
         };
         let accelerator = self.context.shared.options.accelerator.as_deref();
-        let begun =
-            accelerator.and_then(|device| Some((device, device.begin(snapshot, prepared)?)));
+        let begun = accelerator.map(|device| (device, device.begin(snapshot, prepared)));
+        let is_begun = matches!(begun, Some((_, Ok(_))));
         let is_shared = self.plan.weight == Weight::Heavy && self.context.threads > 1;
-        let seed = if is_shared || begun.is_some() {
+        let seed = if is_shared || is_begun {
             let seed = wait_for(snapshot, &limits, || prepared.seed(snapshot));
             seed.map_err(|error| explained(&self.context.token, error.into()))?
         } else {
             None
         };
+        let mut on_device = None;
         let profile = match (seed, begun) {
-            (Some(seed), Some((device, section))) if seed.len() == section.seeds() => {
-                run.on_device(device, section, &seed, consume)
+            (Some(seed), Some((device, Ok(begun)))) if seed.len() == begun.section.seeds() => {
+                let walked = run.on_device(device, begun, &seed, consume);
+                walked.map(|(profile, report)| {
+                    on_device = Some(report);
+                    profile
+                })
             }
-            (Some(seed), _) if is_shared && seed.len() > PART_LEN_MIN => {
-                run.shared(self.context.threads, &seed, consume)
+            (seed, begun) => {
+                on_device = begun.map(|(_, begun)| {
+                    DeviceReport::stayed(&begun.err().unwrap_or(Stays::Seed), self.profiling)
+                });
+                match seed {
+                    Some(seed) if is_shared && seed.len() > PART_LEN_MIN => {
+                        run.shared(self.context.threads, &seed, consume)
+                    }
+                    _ => run.alone(consume),
+                }
             }
-            _ => run.alone(consume),
         };
         // The walk's threads have ended, and what comes after them has not.
         halt.halted.store(false, Ordering::Relaxed);
         let profile = profile.and_then(|profile| end(prepared, limits).map(|()| profile));
         let profile = profile.map_err(|error| explained(&self.context.token, error))?;
-        Ok(Answered { profile })
+        Ok(Answered {
+            profile,
+            device: on_device,
+        })
     }
 
     /// A number that nobody can foresee: the seed of what the query draws.

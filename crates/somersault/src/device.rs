@@ -1,9 +1,100 @@
-//! The GPU, where there is one: what it is, and what it can do.
+//! The GPU, where there is one: what it is, what it can do, and how a database comes to use it.
 //!
 //! Without a driver, or without a card, there is nothing here and nothing fails: a binary is the same everywhere.
+//!
+//! [`configured`] makes what [`Options::accelerator`](crate::Options::accelerator) takes. It stands apart from the other limits, for a
+//! device may be missing, and whoever opens a database says where it is told.
 
 pub use ::device::cuda::Cuda;
 pub use ::device::probe::{Chain, Figure, Gather, Probe, probe};
 pub use ::device::{Device, DeviceError, Facts};
-pub use ::engine::accelerator::{Accelerator, DeviceFigures, Memory, Offload};
+pub use ::engine::accelerator::{
+    Accelerator, DeviceFigures, Memory, Offload, Opened, Opener, Teller,
+};
 pub use ::engine::run::device_runs::DeviceRuns;
+
+use crate::config::Config;
+use std::sync::Arc;
+
+/// Queries that may be on the device at once: the second is made ready while the first one runs.
+const SECTIONS: usize = 2;
+
+/// How a device's memory is divided of which so much is free: three fifths for images, a fifth for tables, unless the
+/// configuration says otherwise. The rest is the driver's, and of whoever else uses the card.
+pub fn memory(config: &Config, free_bytes: u64) -> Memory {
+    let tables = config.gpu_tables_bytes.unwrap_or(free_bytes / 5);
+    Memory {
+        images: config.gpu_images_bytes.unwrap_or(free_bytes / 5 * 3),
+        tables: tables / SECTIONS as u64,
+        sections: SECTIONS,
+    }
+}
+
+/// The device that a configuration asks for. `always` opens it now, and an error says why there is none. `auto` opens it when a
+/// query is worth it, and `teller` is told if that fails. `None`: it is not to be used, or there is no driver.
+pub fn configured(
+    config: &Config,
+    teller: Teller,
+) -> Result<Option<Arc<Accelerator>>, DeviceError> {
+    let offload = config.gpu_use;
+    match offload {
+        Offload::Never => return Ok(None),
+        // Starting a driver takes a while; whether there is one does not.
+        Offload::Auto if !Cuda::has_driver() => return Ok(None),
+        Offload::Auto | Offload::Always => {}
+    }
+    let asked = config.clone();
+    let open = move || {
+        let device = Cuda::open(asked.gpu_device)?;
+        let memory = memory(&asked, device.free_bytes()?);
+        let device: Arc<dyn Device> = Arc::new(device);
+        Ok(Opened { device, memory })
+    };
+    let accelerator = Accelerator::lazy(Box::new(open), teller, offload);
+    if offload == Offload::Always {
+        accelerator.open()?;
+    }
+    Ok(Some(Arc::new(accelerator)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Layers, Machine};
+
+    fn config(text: &str) -> Config {
+        let mut layers = Layers::new();
+        layers.add_file("f", text).unwrap();
+        let machine = Machine {
+            cores: 1,
+            free_memory_bytes: 1 << 30,
+        };
+        layers.check(machine).unwrap()
+    }
+
+    #[test]
+    fn memory_is_divided_by_what_is_free_or_by_what_was_said() {
+        let free = 10 << 30;
+        let automatic = memory(&config(""), free);
+        assert_eq!(automatic.images, 6 << 30);
+        assert_eq!(automatic.tables * automatic.sections as u64, 2 << 30);
+        let said = memory(&config("[gpu]\nimages = \"1GiB\"\ntables = \"4GiB\""), free);
+        assert_eq!((said.images, said.tables), (1 << 30, 2 << 30));
+    }
+
+    #[test]
+    fn a_device_that_is_not_wanted_is_not_looked_for() {
+        let told: Teller = Box::new(|what| panic!("nobody has to know: {what}"));
+        let never = configured(&config("[gpu]\nuse = \"never\""), told);
+        assert!(never.unwrap().is_none());
+    }
+
+    #[test]
+    fn one_that_must_be_there_and_is_not_is_an_error() {
+        let told: Teller = Box::new(|_| {});
+        // No machine has so many.
+        let always = configured(&config("[gpu]\nuse = \"always\"\ndevice = 1000"), told);
+        let error = always.unwrap_err();
+        assert!(matches!(error, DeviceError::Absent(_)), "{error}");
+    }
+}

@@ -1,7 +1,6 @@
 //! `bench` and its verbs: what is measured, of what, and where the figures go.
 
-use super::LoadLimits;
-use super::Remote;
+use super::{Gpu, LoadLimits, Remote};
 use clap::{ArgGroup, Args, Subcommand};
 use std::path::PathBuf;
 
@@ -115,7 +114,7 @@ pub struct BenchMix {
     #[arg(short, long, value_name = "DIR")]
     pub location: Option<PathBuf>,
     /// A SPARQL endpoint to ask instead (http://, connections are kept)
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", conflicts_with = "gpu")]
     pub endpoint: Option<String>,
     /// What to ask
     #[arg(long, value_enum, default_value_t = MixKind::Light)]
@@ -144,6 +143,9 @@ pub struct BenchMix {
     /// Threads of a heavy query inside this process [default: as configured]
     #[arg(long, value_name = "N", conflicts_with = "endpoint")]
     pub query_threads: Option<usize>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub gpu: Gpu,
     /// Write the distribution of times as CSV; may be given again
     #[arg(long, value_name = "FILE.csv")]
     pub cdf: Vec<PathBuf>,
@@ -319,6 +321,9 @@ pub struct BenchLubm {
     /// Only these queries, as in q1,q7
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub only: Vec<String>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub gpu: Gpu,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub output: BenchOutput,

@@ -40,7 +40,8 @@ pub fn run(verb: &Bench, file: Option<&Path>) -> Outcome {
 }
 
 fn lubm(flags: &BenchLubm, file: Option<&Path>) -> Outcome {
-    let layers = settings::layers(file)?;
+    let mut layers = settings::layers(file)?;
+    settings::add_gpu(&mut layers, flags.gpu)?;
     let config = settings::check(&layers)?;
     let queries = selected(&flags.only)?;
     let database = open::store(&flags.location, &config)?;

@@ -22,7 +22,7 @@ pub fn run(flags: &Dump, file: Option<&Path>) -> Outcome {
     let layers = settings::layers(file)?;
     let config = settings::check(&layers)?;
     let format = format(flags)?;
-    let database = open::store(&flags.location, &config)?;
+    let database = open::unasked(&flags.location, &config)?;
     let has_graphs = database.summary().named_graphs > 0;
     let holds_graphs = matches!(format, Format::NQuads | Format::TriG | Format::JsonLd);
     if flags.graph.is_none() && has_graphs && !holds_graphs {

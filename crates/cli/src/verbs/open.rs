@@ -8,7 +8,7 @@ use crate::settings;
 use crate::verbs::input::{self, Input};
 use server::outbound::{AllowList, HttpServices};
 use somersault::config::Config;
-use somersault::device::Accelerator;
+use somersault::device::{self, Accelerator, Offload};
 use somersault::load::{MemoryError, Request, Source, StoreError, Syntax, load_in_memory_then};
 use somersault::{Database, Live, OpenError, Options, upkeep};
 use std::path::Path;
@@ -19,13 +19,18 @@ pub fn store(location: &Path, config: &Config) -> Result<Database, Failure> {
     Database::open(location, &options(config, config)?).map_err(failure)
 }
 
-/// A store directory whose heavy queries may begin on a device.
+/// A store directory of which no query is asked that a device could help with.
+pub fn unasked(location: &Path, config: &Config) -> Result<Database, Failure> {
+    Database::open(location, &options(&without_device(config), config)?).map_err(failure)
+}
+
+/// A store directory whose heavy queries may begin on this device.
 pub fn store_with(
     location: &Path,
     config: &Config,
     device: Accelerator,
 ) -> Result<Database, Failure> {
-    let mut options = options(config, config)?;
+    let mut options = options(&without_device(config), config)?;
     options.accelerator = Some(Arc::new(device));
     Database::open(location, &options).map_err(failure)
 }
@@ -73,7 +78,7 @@ pub fn existing(
         Err(error) => return Err(failure(error)),
         Ok(_) => {}
     }
-    let mut options = options(config, config)?;
+    let mut options = options(&without_device(config), config)?;
     options.log.accept_damage = accept_damage;
     Live::open(location, &options).map_err(failure)
 }
@@ -97,7 +102,7 @@ pub fn failure(error: OpenError) -> Failure {
     Failure::new(code, error)
 }
 
-/// The limits of queries by `limits`, and whom they may call by `config`.
+/// The limits of queries by `limits`, and whom they may call and which device they use by `config`.
 fn options(config: &Config, limits: &Config) -> Result<Options, Failure> {
     let mut options = Options::from(limits);
     let prefixes = config.services.iter().map(String::as_str);
@@ -106,7 +111,24 @@ fn options(config: &Config, limits: &Config) -> Result<Options, Failure> {
     if !allowed.is_empty() {
         options.service = Some(Arc::new(HttpServices::new(allowed)));
     }
+    options.accelerator = accelerator(config)?;
     Ok(options)
+}
+
+fn without_device(config: &Config) -> Config {
+    Config {
+        gpu_use: Offload::Never,
+        ..config.clone()
+    }
+}
+
+/// The device that the configuration asks for.
+fn accelerator(config: &Config) -> Result<Option<Arc<Accelerator>>, Failure> {
+    let teller = Box::new(|what: &str| tracing::warn!("gpu: {what}"));
+    device::configured(config, teller).map_err(|error| {
+        let message = format!("gpu.use = always: {error}; with --gpu auto the processors serve");
+        Failure::new(Code::Configuration, message)
+    })
 }
 
 /// Files loaded in memory; to be changed if `is_writable`.
@@ -149,11 +171,16 @@ fn memory(
     is_writable: bool,
 ) -> Result<Database, Failure> {
     // What is free for queries is what the graph leaves.
-    let service = options(config, config)?.service;
+    let Options {
+        service,
+        accelerator,
+        ..
+    } = options(config, config)?;
     let options = || {
         let free = settings::machine().free_memory_bytes;
         Options {
             service,
+            accelerator,
             memory_is_writable: is_writable,
             ..Options::from(&config.with_free_memory(free))
         }

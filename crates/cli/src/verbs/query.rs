@@ -20,6 +20,7 @@ use crate::trouble::Trouble;
 use crate::verbs::input::Input;
 use crate::verbs::open;
 use somersault::config::Config;
+use somersault::device::Offload;
 use somersault::output::{Rows, Sink};
 use somersault::units::parse_sample_from;
 use somersault::{Database, ForeignStatistics, Request};
@@ -34,7 +35,7 @@ const OUTPUT_BUFFER_BYTES: usize = 1 << 18;
 pub fn run(flags: &Flags, file: Option<&Path>) -> Outcome {
     let mut layers = settings::layers(file)?;
     settings::add_limits(&mut layers, &flags.limits)?;
-    let config = settings::check(&layers)?;
+    let config = for_one(settings::check(&layers)?, flags);
     let text = text(flags)?;
     let parameters = parameters(&flags.param)?;
     let plan_form = plan_form(flags)?;
@@ -81,6 +82,16 @@ pub fn run(flags: &Flags, file: Option<&Path>) -> Outcome {
             answer(&source, &text, printer, stop)
         }
     })
+}
+
+/// A device that is opened for a query that is worth it helps the queries after that one. Where there is none after it the
+/// device stays closed, or the process would have to wait for it at its end.
+fn for_one(mut config: Config, flags: &Flags) -> Config {
+    let is_alone = flags.repeat.is_none() && !flags.explain;
+    if is_alone && config.gpu_use == Offload::Auto {
+        config.gpu_use = Offload::Never;
+    }
+    config
 }
 
 /// The plan that an endpoint makes.

@@ -5,7 +5,7 @@
 //! twice, and none may be missing.
 
 use super::{Consumer, Execution, clock};
-use crate::accelerator::Accelerator;
+use crate::accelerator::{Accelerator, Begun, DeviceReport};
 use crate::error::{Kind, QueryError};
 use explore::{Chunk, Limits, Seed, Status, StepProfile, Walk, WalkError};
 use gpu::{GpuError, Ran, Section};
@@ -18,21 +18,25 @@ use store::delta::GraphVersion;
 const PIECE: u64 = 1 << 16;
 
 impl<'a> Execution<'_, 'a> {
-    /// Walks the plan. The seed is the section's.
+    /// Walks the plan. The seed is the section's. Of the device's steps the last one has the rows and the time of all.
     pub(super) fn on_device(
         &self,
         accelerator: &Accelerator,
-        mut section: Section,
+        mut begun: Begun,
         seed: &Seed<'a>,
         consume: &mut Consumer<'_>,
-    ) -> Result<Vec<StepProfile>, QueryError> {
+    ) -> Result<(Vec<StepProfile>, DeviceReport), QueryError> {
+        accelerator.count();
         let clock = clock();
+        let covered = begun.section.covered();
+        let mut did = StepProfile::default();
+        let mut failed = None;
         let GraphVersion {
             snapshot,
             dictionary,
             ..
         } = &self.graph.version;
-        let steps = section.covered()..self.prepared.plan().steps.len();
+        let steps = covered..self.prepared.plan().steps.len();
         let options = self.options(&clock);
         let mut rest = Walk::section(
             self.prepared,
@@ -46,31 +50,53 @@ impl<'a> Execution<'_, 'a> {
         let mut flow = ControlFlow::Continue(());
         while flow.is_continue() && from < seed.len() && !rest.is_satisfied() {
             self.limits.check()?;
-            match section.next(from) {
+            let since = clock();
+            let strip = begun.section.next(from);
+            did.runs += 1;
+            did.nanoseconds += clock() - since;
+            let handed = match strip {
                 Ok((ran, to)) => {
-                    flow = self.hand_on(&section, ran, &mut rest, consume)?;
+                    let handed = self.hand_on(&begun.section, ran, &mut rest, consume);
+                    handed.map(|flow| (flow, ran.rows, to))
+                }
+                Err(error) => Err(Handing::Nothing(error)),
+            };
+            match handed {
+                Ok((handed, rows, to)) => {
+                    flow = handed;
+                    did.rows += rows;
                     from = to;
                 }
-                Err(error) => {
-                    accelerator.note(&error);
+                Err(Handing::Nothing(error)) => {
+                    accelerator.note(&begun, &error);
+                    failed = Some(error);
                     let options = self.options(&clock);
                     let part = (seed, from..seed.len());
-                    let end = section.covered();
                     let (prepared, limits) = (self.prepared, self.limits);
-                    let begun =
-                        Walk::beginning(prepared, snapshot, dictionary, limits, options, part, end);
-                    flow = self.go_on(begun, &mut rest, consume)?;
+                    let beginning = Walk::beginning(
+                        prepared, snapshot, dictionary, limits, options, part, covered,
+                    );
+                    let (rows, went) = self.go_on(beginning, &mut rest, consume)?;
+                    did.rows += rows;
+                    flow = went;
                     from = seed.len();
                 }
+                Err(Handing::Some(error)) => {
+                    accelerator.note(&begun, &error);
+                    return Err(lost(&error));
+                }
+                Err(Handing::Query(error)) => return Err(error),
             }
         }
         if flow.is_continue() {
             rest.end_input();
             let _ = self.drain(&mut rest, consume)?;
         }
-        let mut profile = vec![StepProfile::default(); section.covered()];
+        let report = DeviceReport::ran(&begun.section, did.rows, failed.as_ref(), self.profiling);
+        let mut profile = vec![StepProfile::default(); covered];
+        profile[covered - 1] = did;
         profile.extend(rest.into_profile());
-        Ok(profile)
+        Ok((profile, report))
     }
 
     /// Reads a strip's rows and walks on with them.
@@ -80,7 +106,7 @@ impl<'a> Execution<'_, 'a> {
         ran: Ran,
         rest: &mut Walk<'_, 'a, V, L>,
         consume: &mut Consumer<'_>,
-    ) -> Result<ControlFlow<()>, QueryError> {
+    ) -> Result<ControlFlow<()>, Handing> {
         let width = self.prepared.plan().variables.len();
         let piece = if section.columns() == 0 {
             ran.rows
@@ -93,7 +119,13 @@ impl<'a> Execution<'_, 'a> {
         let mut from = 0;
         while from < ran.rows {
             let to = ran.rows.min(from + piece);
-            let columns = section.read(from..to).map_err(|error| lost(&error))?;
+            let columns = section.read(from..to).map_err(|error| {
+                if from == 0 {
+                    Handing::Nothing(error)
+                } else {
+                    Handing::Some(error)
+                }
+            })?;
             let mut rows = Chunk::from_columns(width, to - from, columns)
                 .expect("columns of a section are equally long and each another slot");
             rest.push(&mut rows)?;
@@ -105,23 +137,25 @@ impl<'a> Execution<'_, 'a> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Walks the first steps here and goes on with their rows.
+    /// Walks the first steps here and goes on with their rows, of which it gives the number.
     fn go_on<V: GraphView, L: Lexicon>(
         &self,
         mut begun: Walk<'_, 'a, V, L>,
         rest: &mut Walk<'_, 'a, V, L>,
         consume: &mut Consumer<'_>,
-    ) -> Result<ControlFlow<()>, QueryError> {
+    ) -> Result<(u64, ControlFlow<()>), QueryError> {
         let mut rows = Chunk::new();
+        let mut count = 0;
         loop {
             match self.come(begun.next(&mut rows))? {
                 Status::Rows => {
+                    count += rows.rows();
                     rest.push(&mut rows)?;
                     if self.drain(rest, consume)?.is_break() {
-                        return Ok(ControlFlow::Break(()));
+                        return Ok((count, ControlFlow::Break(())));
                     }
                 }
-                Status::Done => return Ok(ControlFlow::Continue(())),
+                Status::Done => return Ok((count, ControlFlow::Continue(()))),
                 Status::Yield | Status::Pending(_) => {}
                 Status::Starved => unreachable!("it feeds itself"),
             }
@@ -166,6 +200,22 @@ impl<'a> Held<'a> {
 impl Drop for Held<'_> {
     fn drop(&mut self) {
         self.limits.memory.release(self.bytes);
+    }
+}
+
+/// Why a strip did not go on.
+enum Handing {
+    /// The device failed before any of its rows was given out.
+    Nothing(GpuError),
+    /// The device failed after some were.
+    Some(GpuError),
+    /// What follows it failed.
+    Query(QueryError),
+}
+
+impl<E: Into<QueryError>> From<E> for Handing {
+    fn from(error: E) -> Handing {
+        Handing::Query(error.into())
     }
 }
 

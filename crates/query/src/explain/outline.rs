@@ -18,6 +18,8 @@ pub struct Outline {
     pub nanos: f64,
     /// What is made of its rows, as text.
     pub form: String,
+    /// What became of it on a device, or would, in words; `None`: there is none, or nothing is for it.
+    pub device: Option<String>,
     /// Its steps, in the order in which they are taken.
     pub steps: Vec<OutlinedStep>,
 }
@@ -37,7 +39,10 @@ pub struct OutlinedStep {
     pub nanos: f64,
     /// Whether the rows were told by samples of the graph.
     pub is_sampled: bool,
-    /// What it did, where the plan was walked; none of steps within steps.
+    /// Whether a device did it; `None`: the plan was not walked, or not there.
+    pub is_on_device: Option<bool>,
+    /// What it did, where the plan was walked; none of steps within steps, nor of those that a device did without
+    /// telling.
     pub found: Option<StepProfile>,
     /// The steps that it holds, branch by branch.
     pub branches: Vec<Vec<OutlinedStep>>,
@@ -67,6 +72,7 @@ impl Plan {
             is_heavy: self.weight == Weight::Heavy,
             nanos: self.steps.iter().map(|step| step.estimate.cost_ns).sum(),
             form: printer.form().trim_end().to_owned(),
+            device: None,
             steps,
         }
     }
@@ -94,9 +100,12 @@ impl Outline {
         }
         text.push_str("  step\n");
         for step in &self.steps {
-            let found = is_profiled.then(|| step.found.unwrap_or_default());
-            step.line(found, &mut text);
+            let found = is_profiled.then(|| step.figures());
+            step.line(&found.unwrap_or_default(), &mut text);
             step.blocks(1, is_profiled, &mut text);
+        }
+        if let Some(device) = &self.device {
+            let _ = writeln!(text, "device: {device}");
         }
         text.push_str(&self.form);
         text.push('\n');
@@ -114,22 +123,31 @@ fn sampled(steps: &[OutlinedStep]) -> usize {
 }
 
 impl OutlinedStep {
-    /// One line without blocks.
-    fn line(&self, found: Option<StepProfile>, text: &mut String) {
+    /// What it did, as columns.
+    fn figures(&self) -> String {
+        if self.is_on_device == Some(true) && self.found.is_none() {
+            return format!(" {:>12} {:>8} {:>10}", "-", "-", "-");
+        }
+        let found = self.found.unwrap_or_default();
+        let off = factor(q_error(self.rows, found.rows));
+        let spent = time(found.nanos as f64);
+        format!(" {:>12} {off:>8} {spent:>10}", found.rows)
+    }
+
+    /// One line without blocks; `figures`: what it did, as columns.
+    fn line(&self, figures: &str, text: &mut String) {
         let expected = if self.is_sampled {
             format!("~{}", rows(self.rows))
         } else {
             rows(self.rows)
         };
         let _ = write!(text, "{expected:>14} {:>10}", time(self.nanos));
-        if let Some(found) = found {
-            let off = factor(q_error(self.rows, found.rows));
-            let spent = time(found.nanos as f64);
-            let _ = write!(text, " {:>12} {off:>8} {spent:>10}", found.rows);
-        }
-        let _ = write!(text, "  {}", self.text);
+        let _ = write!(text, "{figures}  {}", self.text);
         if !self.keeps.is_empty() {
             let _ = write!(text, "   [{}]", self.keeps.join(" "));
+        }
+        if self.is_on_device == Some(true) {
+            text.push_str("   (device)");
         }
         text.push('\n');
     }
@@ -144,7 +162,7 @@ impl OutlinedStep {
             }
             for step in block {
                 let mut line = String::new();
-                step.line(None, &mut line);
+                step.line("", &mut line);
                 let (figures, step_text) = line.split_at(25.min(line.len()));
                 let margin = if is_profiled { 33 } else { 0 } + 2 * depth;
                 let _ = write!(text, "{figures}{:margin$}{step_text}", "");
@@ -165,6 +183,7 @@ impl Printer<'_> {
             rows: step.estimate.rows,
             nanos: step.estimate.cost_ns,
             is_sampled: step.estimate.is_sampled,
+            is_on_device: None,
             found: None,
             branches: step.action.blocks().iter().map(block).collect(),
         }

@@ -10,6 +10,7 @@ use axum::body::Body;
 use axum::extract::State;
 use hyper::{HeaderMap, Method, Response};
 use somersault::config::Right;
+use somersault::device::DeviceFigures;
 use somersault::{ChangeHealth, FollowHealth, Health, StreamInfo, SubscriptionFigures};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -52,6 +53,9 @@ fn to_text(server: &ServerState) -> String {
     }
     if let Ok(engine) = server.engine() {
         write_engine(&mut page, engine.as_ref());
+        if let Some(device) = engine.device_figures() {
+            write_device(&mut page, device);
+        }
         write_changes(&mut page, engine.as_ref());
     }
     page.text
@@ -343,6 +347,24 @@ fn write_changes(page: &mut Page, engine: &dyn Engine) {
     page.single("log_files", "gauge", "Files of the log.", log.files);
     let help = "Bytes of the log's files.";
     page.single("log_kept_bytes", "gauge", help, log.kept_bytes);
+}
+
+/// The device. Absent where none is to be used.
+fn write_device(page: &mut Page, figures: DeviceFigures) {
+    let DeviceFigures {
+        queries,
+        failures,
+        is_lost,
+        image_bytes,
+    } = figures;
+    let help = "Queries that began on the GPU.";
+    page.single("device_queries_total", "counter", help, queries);
+    let help = "Failures of the GPU; the processors made each good.";
+    page.single("device_failures_total", "counter", help, failures);
+    let help = "Whether the GPU was lost, or did not open: 1, and the processors serve.";
+    page.single("device_lost", "gauge", help, u64::from(is_lost));
+    let help = "Bytes of the graph that are on the GPU.";
+    page.single("device_image_bytes", "gauge", help, image_bytes);
 }
 
 fn write_engine(page: &mut Page, engine: &dyn Engine) {

@@ -6,6 +6,7 @@ use crate::request::{Change, ChangeRequest, Explain, Given};
 use crate::request::{QueryRequest, Read};
 use crate::run::job::{ChangeJob, Changed, Contents, Done, Engine, Job, Started, Told};
 use somersault::budget::Pool;
+use somersault::device::DeviceFigures;
 use somersault::dump;
 use somersault::output::{Rows, Sink};
 use somersault::running::{QueryId, Running};
@@ -129,6 +130,10 @@ impl Engine for Database {
 
     fn plans(&self) -> PlanFigures {
         self.plan_figures()
+    }
+
+    fn device_figures(&self) -> Option<DeviceFigures> {
+        Database::device_figures(self)
     }
 
     fn contents(&self) -> Contents {

@@ -7,6 +7,7 @@
 
 use crate::request::{ChangeRequest, Explain, QueryRequest};
 use somersault::budget::Pool;
+use somersault::device::DeviceFigures;
 use somersault::output::Sink;
 use somersault::running::{QueryId, Running};
 use somersault::stop::{Pace, StopToken};
@@ -49,6 +50,10 @@ pub(crate) trait Engine: Send + Sync + 'static {
     /// What has come of keeping plans.
     fn plans(&self) -> PlanFigures {
         PlanFigures::default()
+    }
+    /// What the device did for queries; `None` where there is none.
+    fn device_figures(&self) -> Option<DeviceFigures> {
+        None
     }
     /// What the store holds.
     fn contents(&self) -> Contents;

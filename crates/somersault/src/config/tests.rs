@@ -265,3 +265,32 @@ fn a_folder_for_kept_answers_is_named_or_chosen() {
     let error = folder("[server]\nspool_folder = \"\"").unwrap_err();
     assert!(error.to_string().contains("no folder"), "{error}");
 }
+
+#[test]
+fn the_gpu_is_for_heavy_queries_unless_somebody_says_otherwise() {
+    let config = Layers::new().check(MACHINE).unwrap();
+    assert_eq!((config.gpu_use, config.gpu_device), (Offload::Auto, 0));
+    assert_eq!(
+        (config.gpu_images_bytes, config.gpu_tables_bytes),
+        (None, None)
+    );
+
+    let mut layers = Layers::new();
+    let text = "[gpu]\nuse = \"always\"\ndevice = 1\nimages = \"2GiB\"\ntables = \"1GiB\"";
+    layers.add_file("f", text).unwrap();
+    let config = layers.check(MACHINE).unwrap();
+    assert_eq!((config.gpu_use, config.gpu_device), (Offload::Always, 1));
+    let sizes = (config.gpu_images_bytes, config.gpu_tables_bytes);
+    assert_eq!(sizes, (Some(2 << 30), Some(1 << 30)));
+
+    for (key, value, reason) in [
+        ("gpu.use", "often", "expected auto, never or always"),
+        ("gpu.device", "-1", "expected a number, 0 for the first"),
+        ("gpu.tables", "1KiB", "expected at least 1.0 MiB"),
+    ] {
+        let mut layers = Layers::new();
+        layers.add_flag("--gpu", key, value.to_owned()).unwrap();
+        let said = layers.check(MACHINE).unwrap_err().to_string();
+        assert_eq!(said, format!("flag --gpu: `{key}` = `{value}`: {reason}"));
+    }
+}

@@ -45,7 +45,9 @@ struct Mixed {
 
 /// Runs the verb.
 pub fn run(flags: &BenchMix, file: Option<&Path>) -> Outcome {
-    let config = settings::check(&settings::layers(file)?)?;
+    let mut layers = settings::layers(file)?;
+    settings::add_gpu(&mut layers, flags.gpu)?;
+    let config = settings::check(&layers)?;
     let mixed = mixed(flags)?;
     let target = match (&flags.location, &flags.endpoint) {
         (Some(location), _) => {

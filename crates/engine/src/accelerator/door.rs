@@ -1,0 +1,313 @@
+//! The way to a device: closed, being opened, open, or shut after a failure.
+//!
+//! ```text
+//!  closed --asked--> opening --> open --lost--> shut --asked after a while--> opening
+//!                       +--------failed---------^
+//! ```
+//!
+//! Opening takes half a second: the driver starts and compiles the kernels. So a thread of its own does it, and whoever asked
+//! goes on without the device. A failure shuts the door for one, ten, then sixty seconds (a new context may work where a
+//! lost one does not); a machine that has no device is not asked again. The lock is held for a few instructions only.
+//!
+//! | who | touches | when |
+//! |---|---|---|
+//! | queries | the state: read, set to opening or shut | once a query that is worth it, once a loss |
+//! | the opening thread | the state: set to open or shut | at its end |
+
+use gpu::device::{Device, DeviceError};
+use gpu::{Gpu, Memory};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// How long the door stays shut after the first failure, the second, and each further one.
+const SHUT: [Duration; 3] = [
+    Duration::from_secs(1),
+    Duration::from_secs(10),
+    Duration::from_secs(60),
+];
+
+/// A device that was opened, and how its memory is divided.
+pub struct Opened {
+    /// The device.
+    pub device: Arc<dyn Device>,
+    /// The parts of its memory.
+    pub memory: Memory,
+}
+
+/// Opens a device; called again after the device was lost.
+pub type Opener = Box<dyn Fn() -> Result<Opened, DeviceError> + Send + Sync>;
+
+/// Is told of failures, a sentence each.
+pub type Teller = Box<dyn Fn(&str) + Send + Sync>;
+
+/// An open device with the images of one base, at most.
+pub(super) struct Held {
+    pub(super) device: Arc<dyn Device>,
+    pub(super) memory: Memory,
+    pub(super) gpu: Mutex<Option<Arc<Gpu>>>,
+}
+
+impl From<Opened> for Held {
+    fn from(Opened { device, memory }: Opened) -> Held {
+        Held {
+            device,
+            memory,
+            gpu: Mutex::new(None),
+        }
+    }
+}
+
+/// Why the device cannot be asked now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Closed {
+    /// Nobody has asked for it yet.
+    Unasked,
+    /// It is being opened.
+    Opening,
+    /// It was lost, or did not open.
+    Shut,
+}
+
+enum State {
+    Closed,
+    Opening,
+    Open(Arc<Held>),
+    /// Until then; `None`: for good.
+    Shut(Option<Instant>),
+}
+
+struct Inner {
+    opener: Option<Opener>,
+    teller: Option<Teller>,
+    state: Mutex<State>,
+    failures: Mutex<usize>,
+}
+
+/// See the head of this file.
+pub(super) struct Door {
+    inner: Arc<Inner>,
+    opening: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Door {
+    /// A door that is open. A device that is lost stays so.
+    pub(super) fn open(opened: Opened) -> Door {
+        Door::of(None, None, State::Open(Arc::new(opened.into())))
+    }
+
+    /// A door that is closed until somebody asks.
+    pub(super) fn closed(opener: Opener, teller: Teller) -> Door {
+        Door::of(Some(opener), Some(teller), State::Closed)
+    }
+
+    fn of(opener: Option<Opener>, teller: Option<Teller>, state: State) -> Door {
+        let inner = Inner {
+            opener,
+            teller,
+            state: Mutex::new(state),
+            failures: Mutex::new(0),
+        };
+        Door {
+            inner: Arc::new(inner),
+            opening: Mutex::new(None),
+        }
+    }
+
+    /// Opens it on the calling thread, where it was not open yet.
+    pub(super) fn open_now(&self) -> Result<(), DeviceError> {
+        let Some(opener) = &self.inner.opener else {
+            return Ok(());
+        };
+        if self.look().is_err() {
+            let opened = opener()?;
+            *self.inner.locked() = State::Open(Arc::new(opened.into()));
+        }
+        Ok(())
+    }
+
+    /// The device, if it is open; nothing is opened for it.
+    pub(super) fn look(&self) -> Result<Arc<Held>, Closed> {
+        match &*self.inner.locked() {
+            State::Open(held) => Ok(Arc::clone(held)),
+            State::Closed => Err(Closed::Unasked),
+            State::Opening => Err(Closed::Opening),
+            State::Shut(_) => Err(Closed::Shut),
+        }
+    }
+
+    /// The device, if it is open; else it is opened on a thread of its own, unless it was shut a short while ago.
+    pub(super) fn ask(&self) -> Result<Arc<Held>, Closed> {
+        {
+            let mut state = self.inner.locked();
+            match &*state {
+                State::Open(held) => return Ok(Arc::clone(held)),
+                State::Opening => return Err(Closed::Opening),
+                State::Shut(None) => return Err(Closed::Shut),
+                State::Shut(Some(until)) if Instant::now() < *until => return Err(Closed::Shut),
+                State::Closed | State::Shut(Some(_)) => *state = State::Opening,
+            }
+        }
+        let inner = Arc::clone(&self.inner);
+        let thread = Builder::new().name("device".to_owned());
+        match thread.spawn(move || inner.open()) {
+            // One before it has ended: it was not opening any more.
+            Ok(handle) => drop(own(&self.opening).replace(handle)),
+            Err(error) => self.inner.shut(
+                format!("no thread to open the device: {error}"),
+                Again::Later,
+            ),
+        }
+        Err(Closed::Opening)
+    }
+
+    /// The device does not answer any more: it is forgotten, unless it was already.
+    pub(super) fn lose(&self, lost: &Arc<Held>, error: &DeviceError) {
+        let is_open = matches!(&*self.inner.locked(), State::Open(held) if Arc::ptr_eq(held, lost));
+        if is_open {
+            let again = match self.inner.opener {
+                Some(_) => Again::Later,
+                None => Again::Never,
+            };
+            self.inner.shut(error.to_string(), again);
+        }
+    }
+
+    /// Tells of a failure after which the device works on.
+    pub(super) fn tell(&self, what: &str) {
+        self.inner.tell(what);
+    }
+}
+
+impl Drop for Door {
+    /// Nothing of it goes on when this returns: a driver that starts while its process ends may take it down.
+    fn drop(&mut self) {
+        if let Some(opening) = own(&self.opening).take() {
+            let _ = opening.join();
+        }
+    }
+}
+
+/// Whether the door is tried again.
+enum Again {
+    Later,
+    Never,
+}
+
+impl Inner {
+    fn locked(&self) -> MutexGuard<'_, State> {
+        own(&self.state)
+    }
+
+    fn open(&self) {
+        let opener = self.opener.as_ref().expect("a closed door has an opener");
+        match catch_unwind(AssertUnwindSafe(opener)) {
+            Ok(Ok(opened)) => *self.locked() = State::Open(Arc::new(opened.into())),
+            Ok(Err(error @ DeviceError::Absent(_))) => self.shut(error.to_string(), Again::Never),
+            Ok(Err(error)) => self.shut(error.to_string(), Again::Later),
+            Err(_) => self.shut("opening the device panicked".to_owned(), Again::Never),
+        }
+    }
+
+    fn shut(&self, mut what: String, again: Again) {
+        what.push_str("; the processors serve all queries");
+        let until = match again {
+            Again::Never => None,
+            Again::Later => {
+                let mut failures = own(&self.failures);
+                let wait = SHUT[(*failures).min(SHUT.len() - 1)];
+                *failures += 1;
+                what.push_str(&format!(
+                    ", and it is tried again after {} s",
+                    wait.as_secs()
+                ));
+                Some(Instant::now() + wait)
+            }
+        };
+        // What it held goes outside the lock: giving memory back asks the driver.
+        let before = std::mem::replace(&mut *self.locked(), State::Shut(until));
+        drop(before);
+        self.tell(&what);
+    }
+
+    fn tell(&self, what: &str) {
+        if let Some(teller) = &self.teller {
+            teller(what);
+        }
+    }
+}
+
+/// A lock whose value is whole between any two instructions of its holders.
+fn own<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    /// A door whose opener fails so, and what it has told.
+    fn failing(error: DeviceError) -> (Door, Arc<AtomicU64>, Arc<Mutex<Vec<String>>>) {
+        let asked = Arc::new(AtomicU64::new(0));
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let (count, list) = (Arc::clone(&asked), Arc::clone(&told));
+        let opener = move || {
+            count.fetch_add(1, Ordering::Relaxed);
+            Err(error.clone())
+        };
+        let teller = move |what: &str| own(&list).push(what.to_owned());
+        (
+            Door::closed(Box::new(opener), Box::new(teller)),
+            asked,
+            told,
+        )
+    }
+
+    fn settle(door: &Door) {
+        let opening = own(&door.opening).take();
+        opening.expect("it was asked").join().unwrap();
+    }
+
+    #[test]
+    fn a_machine_without_a_device_is_asked_once_and_says_so_once() {
+        let (door, asked, told) = failing(DeviceError::Absent("no card".to_owned()));
+        assert_eq!(door.look().err(), Some(Closed::Unasked));
+        assert_eq!(asked.load(Ordering::Relaxed), 0, "nobody asked");
+        assert_eq!(door.ask().err(), Some(Closed::Opening));
+        settle(&door);
+        for _ in 0..3 {
+            assert_eq!(door.ask().err(), Some(Closed::Shut));
+        }
+        assert_eq!(asked.load(Ordering::Relaxed), 1);
+        assert_eq!(
+            *own(&told),
+            ["no device: no card; the processors serve all queries"]
+        );
+    }
+
+    #[test]
+    fn a_device_that_fails_is_tried_again_after_a_second_then_ten() {
+        let reason = "it fell off".to_owned();
+        let (door, asked, told) = failing(DeviceError::Lost { reason });
+        assert_eq!(door.ask().err(), Some(Closed::Opening));
+        settle(&door);
+        assert_eq!(door.ask().err(), Some(Closed::Shut), "not at once");
+        // As if the time had come.
+        *door.inner.locked() = State::Shut(Some(Instant::now()));
+        assert_eq!(door.ask().err(), Some(Closed::Opening));
+        settle(&door);
+        assert_eq!(asked.load(Ordering::Relaxed), 2);
+        let told = own(&told);
+        assert!(told[0].ends_with("after 1 s"), "{told:?}");
+        assert!(told[1].ends_with("after 10 s"), "{told:?}");
+    }
+
+    #[test]
+    fn one_that_is_opened_now_says_why_not() {
+        let (door, ..) = failing(DeviceError::Absent("no card".to_owned()));
+        let error = door.open_now().unwrap_err();
+        assert_eq!(error.to_string(), "no device: no card");
+    }
+}
