@@ -412,6 +412,85 @@ fn instances_that_came_after_a_close_had_no_answer_at_it() {
     assert_eq!(outcome(true), expected);
 }
 
+/// What a query had for a stream and found no room there is missing after a stop, too, and consumers of the stream are told so.
+#[test]
+fn a_gap_of_a_stream_outlives_a_stop() {
+    let made = HubStream {
+        absorb: Some(Vec::new()),
+        budget_bytes: 4 << 10,
+        ..HubStream::new("urn:made")
+    };
+    let push = |first: u64, time_ms: u64, count: usize| {
+        let quad = |number| {
+            let (subject, object) = (node("s", number), node("s", 0));
+            Quad::new(subject, node("p", 0), object, GraphName::DefaultGraph)
+        };
+        Step::Push {
+            stream: STREAMS[0],
+            source: "a",
+            first,
+            items: vec![TimedQuads {
+                time_ms,
+                quads: (0..count).map(quad).collect(),
+            }],
+        }
+    };
+    let promise = |time_ms| Step::Promise {
+        stream: STREAMS[0],
+        source: "a",
+        time_ms,
+    };
+    let mut beginning = beginning();
+    let before = [
+        beginning.remove(0),
+        Step::Stream(made),
+        beginning.remove(5 - 1),
+        beginning.remove(5 - 1),
+        Step::Update("INSERT DATA { <urn:s1> <urn:p1> 1 }".to_owned()),
+        push(0, 150, 1),
+        promise(200),
+        push(1, 350, 500),
+        promise(400),
+    ];
+    let names = before.iter().filter_map(|step| match step {
+        Step::Query(name, _) => Some(*name),
+        _ => None,
+    });
+    assert_eq!(names.collect::<Vec<_>>(), ["makes", "made"]);
+    for has_checkpoint in [false, true] {
+        let mut disk = disk(1, SimFaults::default());
+        let (mut database, mut live) = open(&disk).expect("it opens");
+        for step in &before {
+            done(&database, &live, step).expect("it is done");
+        }
+        let queries = live.queries();
+        let makes = queries.iter().find(|query| query.output.is_some());
+        assert_eq!(makes.expect("it writes").failures, 1);
+        if has_checkpoint {
+            database.compact().expect("a checkpoint");
+        }
+        drop((database, live));
+        disk = disk.restart(SimFaults::default());
+        (database, live) = open(&disk).expect("it opens again");
+        done(&database, &live, &promise(1000)).expect("it is done");
+        let told = reports(&live).remove("made").expect("it is registered");
+        let missing: Vec<(u64, u64)> = told
+            .iter()
+            .filter_map(|(_, line)| {
+                let report: serde_json::Value = serde_json::from_str(line).expect("JSON");
+                let missing = report["window_incomplete"].as_u64()?;
+                Some((report["close"].as_u64()?, missing))
+            })
+            .collect();
+        // What was made at 400 and 600 is too large. The window has 400 ms.
+        assert_eq!(
+            missing,
+            [(600, 401), (800, 601), (1000, 601)],
+            "checkpoint: {has_checkpoint}: {told:?}"
+        );
+    }
+}
+
 #[test]
 fn power_cuts_lose_nothing_and_change_no_report() {
     let seeds = seeds::chosen(3, 60);

@@ -43,7 +43,7 @@ pub struct Content {
     pub items: u64,
     /// How many edges its slices have together. One that came in several slices counts in each.
     pub edges: u64,
-    /// The window begins before this moment, and of what came before it something is no longer there
+    /// The window begins before this moment, and of what came before it, or should have, something is not there
     /// (`window_incomplete`).
     pub incomplete_before: Option<Time>,
 }
@@ -56,7 +56,7 @@ impl Content {
         retained: &mut Retained,
         sees_late: bool,
     ) -> Content {
-        let is_incomplete = selection.is_incomplete(retained);
+        let lost = selection.lost(retained);
         let cuts = selection.cuts(retained);
         let mut pieces = retained.pieces(cuts.start, cuts.end);
         if let Selection::Span(span) = selection
@@ -73,7 +73,7 @@ impl Content {
             slices: pieces.slices,
             items: pieces.items,
             edges: pieces.edges,
-            incomplete_before: retained.dropped().filter(|_| is_incomplete),
+            incomplete_before: lost,
         }
     }
 }

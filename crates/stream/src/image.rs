@@ -43,6 +43,8 @@ pub struct StreamImage {
     pub items: ImageItems,
     /// Late items that revise and are seen, by time.
     pub revealed: Items,
+    /// When something should have come and found no room: the first and the last moment of each span, ascending.
+    pub gaps: Vec<(Time, Time)>,
 }
 
 /// The items of a stream as it holds them: taking an image copies little, and whoever writes it has the items of one batch at

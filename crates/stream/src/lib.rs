@@ -80,6 +80,7 @@ mod content;
 pub mod definition;
 pub mod difference;
 mod error;
+mod gaps;
 mod image;
 mod instants;
 mod items;

@@ -104,8 +104,22 @@ impl Selection {
         }
     }
 
+    /// The moment before which something of it is not there: it is no longer kept, or it never found room.
+    pub(crate) fn lost(&self, retained: &Retained) -> Option<Time> {
+        let dropped = retained.dropped().filter(|_| self.is_cut(retained));
+        let gap = match self {
+            Selection::Span(span) => retained.gaps().last_in(span),
+            Selection::Ordinals(items) => {
+                let first = retained.time_of(items.start).filter(|_| items.start > 0);
+                let end = retained.time_of(items.end).unwrap_or(Time::MAX);
+                retained.gaps().last_in(&(first.unwrap_or(Time(0))..end))
+            }
+        };
+        dropped.max(gap.map(|last| last.later(1)))
+    }
+
     /// Whether it begins before what is still there.
-    pub(crate) fn is_incomplete(&self, retained: &Retained) -> bool {
+    fn is_cut(&self, retained: &Retained) -> bool {
         let Some(dropped) = retained.dropped() else {
             return false;
         };

@@ -28,6 +28,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::gaps::Gaps;
 use crate::image::{ImagePart, StreamImage};
 use crate::items::Items;
 use crate::retention::batch::{Batch, Kept, ascending, slice_of};
@@ -104,6 +105,8 @@ pub(crate) struct Retained {
     has_arrivals: bool,
     /// What came late and revises, by time. Windows that are never revised do not see it.
     late: Items,
+    /// When something should have come and found no room.
+    gaps: Gaps,
     memo: Memo,
 }
 
@@ -123,6 +126,7 @@ impl Retained {
             bytes: 0,
             has_arrivals: false,
             late: Items::new(),
+            gaps: Gaps::default(),
             memo: Memo::default(),
         }
     }
@@ -133,6 +137,7 @@ impl Retained {
             count: image.dropped_items,
             first: image.first,
             dropped: image.dropped,
+            gaps: Gaps::of(&image.gaps),
             ..Retained::new(grain_ms)
         }
     }
@@ -213,6 +218,16 @@ impl Retained {
     /// The moment before which items came that are no longer there, if any are not.
     pub(crate) fn dropped(&self) -> Option<Time> {
         self.dropped
+    }
+
+    /// When something should have come and found no room.
+    pub(crate) fn gaps(&self) -> &Gaps {
+        &self.gaps
+    }
+
+    /// Something that should have come at this moment found no room.
+    pub(crate) fn note_gap(&mut self, time: Time) {
+        self.gaps.note(time);
     }
 
     /// Takes what was sealed up to `until`, behind what is there. The items are sorted.
@@ -389,6 +404,7 @@ impl Retained {
 
     /// Drops all batches that end by `floor`.
     pub(crate) fn drop_until(&mut self, floor: Time) {
+        self.gaps.drop_until(floor);
         let grain_ms = self.grain_ms;
         let end_of = |batch: &Batch| Time((batch.number + 1) * grain_ms);
         let mut dropped = None;

@@ -329,6 +329,14 @@ impl Streams {
             .change(stream, |stream| stream.make_room(source, items.bytes()))
     }
 
+    /// Something that should have come at this moment found no room: windows that hold the moment say so.
+    pub fn note_gap(&mut self, stream: StreamId, time: Time) -> Result<(), StreamError> {
+        let lacking = self.readiness.streams.get_mut(&stream);
+        let lacking = lacking.ok_or(StreamError::NoStream(stream))?;
+        lacking.retained.note_gap(time);
+        Ok(())
+    }
+
     /// Gives up what a stream can make again and what it keeps for nobody in particular.
     pub fn give_up(&mut self, stream: StreamId) -> Result<(), StreamError> {
         self.readiness.change(stream, |stream| {

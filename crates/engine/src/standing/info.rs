@@ -224,8 +224,10 @@ pub struct QueryInfo {
     pub evaluations: u64,
     /// The last close that was evaluated (milliseconds).
     pub close_ms: Option<u64>,
-    /// Why the last evaluation failed, if it did.
+    /// Why the last evaluation failed, if it did, or why its triples are not in the stream that it writes.
     pub failure: Option<String>,
+    /// Evaluations since the process began that failed, or whose triples found no room (count).
+    pub failures: u64,
     /// The number of its last report; 0: it has none.
     pub reports: u64,
     /// Its last report, where there was one since the process began.

@@ -101,6 +101,7 @@ impl Scan {
             | Message::AddInstances { .. }
             | Message::DropInstance { .. }
             | Message::LateStored
+            | Message::Gap { .. }
             | Message::Reveal { .. }
             | Message::Promise { .. } => {}
         }
@@ -207,6 +208,7 @@ impl Recovery {
                 hub.late_is_stored();
                 Ok(())
             }
+            Message::Gap { stream, time_ms } => forgiven(hub.gap_again(&stream, time_ms)),
             Message::Reveal { stream } => {
                 let ready = hub.reveal_again(&stream)?;
                 self.judge(ready, moment)

@@ -36,6 +36,8 @@ pub(super) struct Registered {
     pub(super) evaluations: u64,
     pub(super) close: Option<Time>,
     pub(super) failure: Option<String>,
+    /// Evaluations since the process began that failed, or whose triples found no room (count).
+    pub(super) failures: u64,
     /// What was told, where late items revise it.
     pub(super) revisions: Option<Revisions>,
 }

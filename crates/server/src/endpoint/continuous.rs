@@ -226,6 +226,7 @@ fn described(query: &QueryInfo) -> Value {
         "evaluations": query.evaluations,
         "close": query.close_ms,
         "failure": query.failure,
+        "failures": query.failures,
         "reports": query.reports,
         "last": query.last.as_ref().map(last),
     })

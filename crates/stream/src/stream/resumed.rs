@@ -27,6 +27,7 @@ impl Stream {
             sources: self.watermarks.promises(),
             items: ImageItems::of(items),
             revealed: self.retained.revealed().clone(),
+            gaps: self.retained.gaps().spans(),
         }
     }
 

@@ -7,7 +7,7 @@ use super::super::registered::{evaluated, quad_of, source_windows};
 use super::super::report::StandingReport;
 use super::feed::Said;
 use super::terms::SeenTerms;
-use super::{Due, Hub, OF_QUERIES, Reported, Take};
+use super::{Due, Hub, OF_QUERIES, Reported, Take, refused};
 use crate::error::{Kind, QueryError};
 use crate::moment::Graph;
 use crate::panics::guarded;
@@ -88,6 +88,7 @@ impl Hub {
         query.evaluations += 1;
         query.close = query.close.max(Some(ready.close));
         query.failure = evaluated.as_ref().err().map(|error| error.message.clone());
+        let has_answer = evaluated.is_ok();
         let policy = query.planned.query.report;
         let is_repeatable =
             evaluated.is_ok() && query.planned.query.freshness == Freshness::Aligned;
@@ -98,9 +99,15 @@ impl Hub {
             let rows = reports.iter().flat_map(|report| &report.rows);
             let quads: Vec<Quad> = rows.filter_map(quad_of).collect();
             let written = self.write(target, &name, ready, quads);
+            if written.is_err() || !has_answer {
+                self.note_gap(target, ready.close)?;
+            }
             if let (Err(error), Some(query)) = (written, self.queries.get_mut(ready.query)) {
                 query.failure = Some(error.message);
             }
+        }
+        if let Some(query) = self.queries.get_mut(ready.query) {
+            query.failures += u64::from(query.failure.is_some());
         }
         reports.retain(|report| !(policy.rows && report.has_no_rows()));
         let reported = self.noted(name, ready.close, reports)?;
@@ -174,7 +181,24 @@ impl Hub {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Gives the triples of a report to the stream that its query writes, as one item at its close.
+    /// What a query had for a stream at a moment is not there: whoever reads the stream is told that something is missing.
+    fn note_gap(&mut self, target: StreamId, close: Time) -> Result<(), QueryError> {
+        self.streams.note_gap(target, close).map_err(refused)?;
+        if let Some(settings) = self.settings.get(&target) {
+            let message = Message::Gap {
+                stream: settings.name.clone(),
+                time_ms: close.0,
+            };
+            // With the report that it is of.
+            self.said(&message);
+            self.is_needed |= self.base.keeps_log();
+        }
+        Ok(())
+    }
+
+    /// Gives the triples of a report to the stream that its query writes, as one item at its close. Where there is no room for
+    /// them the query does not wait, since its other consumers would wait with it, and the stream's own time: the error says why,
+    /// and the moment is a gap of the stream.
     fn write(
         &mut self,
         target: StreamId,

@@ -126,6 +126,7 @@ impl Hub {
             evaluations: query.evaluations,
             close_ms: query.close.map(|close| close.0),
             failure: query.failure.clone(),
+            failures: query.failures,
             // Whoever keeps the reports says so.
             reports: 0,
             last: None,
@@ -225,6 +226,7 @@ impl Hub {
                 evaluations: 0,
                 close: None,
                 failure: None,
+                failures: 0,
                 revisions,
             },
         );

@@ -265,6 +265,16 @@ impl Hub {
         Ok(())
     }
 
+    /// What a query had for a stream is not there, as the log tells.
+    pub(in crate::standing) fn gap_again(
+        &mut self,
+        stream: &str,
+        time_ms: u64,
+    ) -> Result<(), QueryError> {
+        let id = self.stream(stream)?;
+        self.streams.note_gap(id, Time(time_ms)).map_err(refused)
+    }
+
     /// What came late is stored by the record that was replayed.
     pub(in crate::standing) fn late_is_stored(&mut self) {
         self.late_quads.clear();

@@ -5,7 +5,7 @@
 //! image    = version: u8, streams, sources, queries, journals
 //! streams  = count, (settings, begin, first?, dropped?, dropped items, visible, settled, watermark,
 //!                    sources: count, (source, promise, next position?)*, items, items that revise, late items,
-//!                    promise as a side stream?)*
+//!                    promise as a side stream?, gaps: count, (first, last)*)*
 //! items    = count, (time, quads)*, chunk
 //! queries  = count, (name, text, from, paused, evaluations, close?, failure?, state: count, (row, times)*)*
 //! journals = count, (name, last that was let go, lines: count, line*)*
@@ -29,7 +29,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use stream::{Items, SourceId, StreamImage, Time};
 
-const VERSION: u8 = 1;
+/// Of version 1 streams have no gaps.
+const VERSION: u8 = 2;
 
 /// See the head of this file.
 #[derive(Debug, Default)]
@@ -147,6 +148,11 @@ impl HubImage {
         self.put_items(put, revealed, dictionary)?;
         put.number(picture.late_items);
         put.maybe(picture.side_promise.map(|time| time.0));
+        put.number(stream.gaps.len() as u64);
+        for (first, last) in &stream.gaps {
+            put.number(first.0);
+            put.number(last.0);
+        }
         Ok(())
     }
 
@@ -180,13 +186,14 @@ impl HubImage {
             return Ok(image);
         }
         let mut take = Take::new(bytes);
-        if take.byte()? != VERSION {
+        let version = take.byte()?;
+        if !(1..=VERSION).contains(&version) {
             let message = "what the store keeps of streams was written by another version";
             return Err(QueryError::new(Kind::Unsupported, message)
                 .with_hint("use the program that wrote it"));
         }
         for _ in 0..take.count()? {
-            image.streams.push(take_stream(&mut take, live)?);
+            image.streams.push(take_stream(&mut take, version, live)?);
         }
         for _ in 0..take.count()? {
             image.queries.push(take_query(&mut take)?);
@@ -207,6 +214,7 @@ impl HubImage {
 
 fn take_stream(
     take: &mut Take<'_>,
+    version: u8,
     live: &Arc<LiveDictionary>,
 ) -> Result<StreamPicture, QueryError> {
     let settings = take_settings(take)?;
@@ -232,12 +240,19 @@ fn take_stream(
     }
     stream.items = take_items(take, live)?.into();
     stream.revealed = take_items(take, live)?;
+    let (late_items, side_promise) = (take.number()?, take.maybe()?.map(Time));
+    if version > 1 {
+        for _ in 0..take.count()? {
+            let span = (Time(take.number()?), Time(take.number()?));
+            stream.gaps.push(span);
+        }
+    }
     Ok(StreamPicture {
         settings,
         stream,
         sources,
-        late_items: take.number()?,
-        side_promise: take.maybe()?.map(Time),
+        late_items,
+        side_promise,
     })
 }
 

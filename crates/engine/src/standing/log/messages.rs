@@ -5,6 +5,7 @@
 //! instances  drop                            the same, of templates
 //! items  promise                             what a source brought, as text, before anybody is told that it was taken
 //! late  reveal                               what came late is stored, and revises
+//! gap                                        what a query had for a stream is not there
 //! seal                                       which items a span of a stream has, once and for all
 //! report                                     how far a query has come, and what it said there
 //! ```
@@ -62,6 +63,8 @@ pub(in crate::standing) enum Message {
     LateStored,
     /// Queries that it revises see what came late in a stream.
     Reveal { stream: String },
+    /// What a query had for a stream at a moment found no room there, or could not be made.
+    Gap { stream: String, time_ms: u64 },
     /// A query was evaluated at a close, and said these lines of JSON.
     Report {
         query: String,
@@ -125,6 +128,7 @@ const LATE_STORED: u8 = 11;
 const REVEAL: u8 = 12;
 const ADD_INSTANCES: u8 = 13;
 const DROP_INSTANCE: u8 = 14;
+const GAP: u8 = 15;
 
 impl Message {
     /// Appends it.
@@ -181,6 +185,10 @@ impl Message {
             }
             Message::LateStored => put.bytes.push(LATE_STORED),
             Message::Reveal { stream } => named(put, REVEAL, stream),
+            Message::Gap { stream, time_ms } => {
+                named(put, GAP, stream);
+                put.number(*time_ms);
+            }
             Message::Seal { stream, until } => {
                 named(put, SEAL, stream);
                 put_point(put, *until);
@@ -239,6 +247,10 @@ impl Message {
             LATE_STORED => Message::LateStored,
             REVEAL => Message::Reveal {
                 stream: take.text()?,
+            },
+            GAP => Message::Gap {
+                stream: take.text()?,
+                time_ms: take.number()?,
             },
             SEAL => Message::Seal {
                 stream: take.text()?,
@@ -466,6 +478,10 @@ mod tests {
             },
             Message::LateStored,
             Message::Reveal { stream: name() },
+            Message::Gap {
+                stream: name(),
+                time_ms: 700,
+            },
             Message::Seal {
                 stream: name(),
                 until: SealPoint::whole(8),

@@ -173,3 +173,67 @@ fn an_item_is_asked_for_with_all_its_terms() {
         assert_eq!(refused.kind, Kind::Memory, "{}", &line[..40]);
     }
 }
+
+/// What a query writes and finds no room, and what it cannot make, is told to whoever reads the stream: windows that hold the
+/// moment say that something is missing, and the query says why. The others go on.
+#[test]
+fn what_a_query_cannot_write_is_a_gap_of_its_stream() {
+    let (database, mut hub) = bench(64 << 20);
+    let made = HubStream {
+        absorb: Some(Vec::new()),
+        budget_bytes: 16 << 10,
+        ..HubStream::new("urn:made")
+    };
+    hub.create(&made, 0).unwrap();
+    let window = "[RANGE PT1S STEP PT1S]";
+    let makes = format!(
+        "REGISTER STREAM <urn:made> AS CONSTRUCT {{ ?s <urn:is> ?o }} FROM STREAM <{FLOOD}> {window} \
+         WHERE {{ GRAPH <{FLOOD}> {{ ?s <urn:at> ?o }} }}"
+    );
+    let query = read_standing(&database, &makes).unwrap();
+    hub.register(query, "makes", 0).unwrap();
+    let reads = "SELECT ?s FROM NAMED WINDOW <urn:w> ON <urn:made> [RANGE PT2S STEP PT1S] \
+                 WHERE { WINDOW <urn:w> { ?s <urn:is> ?o } }";
+    let query = read_standing(&database, reads).unwrap();
+    hub.register(query, "reads", 0).unwrap();
+    let mut told = Vec::new();
+    for second in 0..6 {
+        let count = if second == 1 { 1000 } else { 1 };
+        hub.push(FLOOD, "", None, &items(second, count), None)
+            .unwrap();
+        hub.watermark(FLOOD, "", second * 1000 + 1000).unwrap();
+        let taken = hub.advance(&mut |reported| {
+            let report = reported.report;
+            if report.query == "reads" {
+                told.push((
+                    report.close_ms,
+                    report.rows.len(),
+                    report.incomplete_before_ms,
+                ));
+            }
+            Ok(ControlFlow::Continue(()))
+        });
+        assert!(taken.unwrap().is_continue());
+        let queries = hub.queries();
+        let info = queries.iter().find(|query| query.name == "urn:made");
+        let info = info.expect("it is called by its stream");
+        let has_failed = second == 1;
+        assert_eq!(
+            info.failure.is_some(),
+            has_failed,
+            "{second}: {:?}",
+            info.failure
+        );
+        assert_eq!(info.failures, u64::from(second >= 1));
+    }
+    // What was made at 2000 is missing in the two windows that would hold it.
+    let missing = Some(2001);
+    let expected = [
+        (2000, 1, None),
+        (3000, 1, missing),
+        (4000, 1, missing),
+        (5000, 2, None),
+        (6000, 2, None),
+    ];
+    assert_eq!(told, expected);
+}
