@@ -29,7 +29,7 @@ pub(crate) trait Listener {
     /// What the generation keeps beside the graph, and the log whose records behind it are told next.
     fn begin(&mut self, kept: &[u8], graph: &Graph, log: &dyn Log) -> Result<(), QueryError>;
 
-    /// The messages of a record, which has been applied. Their new blank nodes are those of the record.
+    /// A record, which has been applied, with its messages, of which there may be none. Their new blank nodes are those of the record.
     fn hear(
         &mut self,
         record: &RecordReader<'_>,
@@ -48,8 +48,12 @@ impl Listener for Deaf {
         Ok(())
     }
 
-    fn hear(&mut self, _: &RecordReader<'_>, _: &mut dyn ReplayMoment) -> Result<(), QueryError> {
-        self.has_messages = true;
+    fn hear(
+        &mut self,
+        record: &RecordReader<'_>,
+        _: &mut dyn ReplayMoment,
+    ) -> Result<(), QueryError> {
+        self.has_messages |= !record.messages().is_empty();
         Ok(())
     }
 }
@@ -125,9 +129,6 @@ impl<A: Account<Refusal: Into<QueryError>>> Applying<A> {
             )
         });
         let told = told.and_then(|reader| {
-            if reader.messages().is_empty() {
-                return Ok(());
-            }
             let mut moment = Moment {
                 number,
                 before: &self.before,

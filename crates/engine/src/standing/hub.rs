@@ -25,6 +25,7 @@ pub(super) use templates::ReadTemplate;
 
 use super::costs::{HubCosts, timed};
 use super::info::{Arrivals, HubStream};
+use super::registered::Compared;
 use super::report::StandingReport;
 use super::windows::Windows;
 use crate::budget::StreamShare;
@@ -38,7 +39,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::delta::IdQuad;
-use stream::{Evaluation, LateSeal, Seal, SealPoint, SourceId, StreamError, StreamId, Streams};
+use stream::{
+    Evaluation, LateSeal, QueryId, Seal, SealPoint, SourceId, StreamError, StreamId, Streams,
+};
 use terms::HubTerms;
 
 /// See the head of this file.
@@ -82,19 +85,19 @@ pub struct Hub {
     share: Option<StreamShare>,
     /// What reports hold that are kept for consumers (bytes).
     report_bytes: u64,
-    /// What was ready before the last stop and was not reported then, with the graph of its moment.
-    due: VecDeque<Due>,
+    /// Evaluations before the last stop whose answers reports are compared with, by query, oldest first.
+    due: BTreeMap<QueryId, VecDeque<Due>>,
+    /// The graph that revisions see which the last stop has left.
+    revealed: Option<Arc<Graph>>,
     costs: HubCosts,
     /// Those of the last close.
     windows: Windows,
 }
 
-/// An evaluation that a recovery has left.
+/// An evaluation that was reported before the last stop, and is made again for the sake of a report that is compared with it.
 struct Due {
     ready: Evaluation,
     graph: Arc<Graph>,
-    /// It was reported; it is evaluated for the sake of the next report, which is compared with it.
-    is_reported: bool,
     /// The last instance that the query had then, if it is a template.
     made: u64,
 }
@@ -121,8 +124,6 @@ pub struct Reported {
     /// The same as one line of JSON, where it was made.
     pub line: Option<Arc<str>>,
 }
-
-pub(super) use restored::Compared;
 
 /// Takes reports; the first error or break ends the loop.
 pub(super) type Take<'t> = dyn FnMut(Reported) -> Result<ControlFlow<()>, QueryError> + 't;
@@ -159,7 +160,8 @@ impl Hub {
             withheld: Vec::new(),
             share: None,
             report_bytes: 0,
-            due: VecDeque::new(),
+            due: BTreeMap::new(),
+            revealed: None,
             costs: HubCosts::default(),
             windows: Windows::default(),
         }
@@ -239,10 +241,8 @@ impl Hub {
         if self.show_withheld(take)?.is_break() {
             return Ok(ControlFlow::Break(()));
         }
-        while let Some(due) = self.due.pop_front() {
-            if self.evaluate_due(&due, take)?.is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
+        while let Some((_, mut due)) = self.due.pop_first() {
+            due.drain(..).try_for_each(|due| self.evaluate_due(&due))?;
         }
         self.evaluate_ready(take)
     }
@@ -253,6 +253,7 @@ impl Hub {
             let seen = self.see_terms()?;
             let ready = timed(&mut self.costs.windows, || self.streams.next_ready());
             let Some(ready) = ready else {
+                self.revealed = None;
                 return Ok(ControlFlow::Continue(()));
             };
             if self.evaluate(&ready, &seen, take)?.is_break() {

@@ -2,31 +2,36 @@
 //!
 //! ```text
 //! image --> hub --> messages in order --> hub as it stood
-//!                        |
-//!                        '--> evaluations: reported already, or due, each with the graph of its moment
+//!                     |        ^
+//!                   ready      '-- report: the next that is ready was this one
 //! ```
 //!
-//! **What is due.** An instant whose report the log does not have is evaluated again, over the same windows and the same
-//! stored graph, so the report is the one that would have been made (SOSP'17 section 5: at least once; the number of a
-//! report makes it once for whoever remembers it). An instant that was reported is evaluated again only where the next report
-//! is compared with it. The log is read twice: first for how far each query has come.
+//! **What is due.** Reports are in the log in the order in which evaluations were made, and before whatever was decided after
+//! them. So what a seal made ready stays with the streams, as a query and a moment each, until the log tells of its report; what is
+//! still ready at the end of the log is evaluated then, over the same windows and the same stored graph: the report is the one that
+//! would have been made (SOSP'17 section 5: at least once; the number of a report makes it once for whoever remembers it), and
+//! millions of them take no memory. An instant that was reported is evaluated again only where the next report is compared
+//! with its answer: the last that was made, over the graph that it saw, which the log names. The log is read twice, first for
+//! which graphs these are.
 //!
-//! Cost: reading the log, and layers of its commits from the moment on which some query has not reported yet.
+//! Cost: reading the log, layers of its commits from the moment on which some query has not reported yet, and one for each graph
+//! that an answer is made of again.
 
-use super::hub::{Compared, Hub};
+use super::hub::Hub;
 use super::journal::Journal;
 use super::log::codec::Take;
 use super::log::image::HubImage;
-use super::log::messages::Message;
+use super::log::messages::{Basis, Message};
 use crate::change::{Listener, ReplayMoment};
 use crate::error::{Kind, QueryError};
 use crate::moment::Graph;
 use crate::options::Options;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use store::log::Log;
 use store::record::RecordReader;
-use stream::{Evaluation, SealPoint, StreamId};
+use stream::{SealPoint, StreamId};
 
 /// Commits of streams that may lie between a close and its evaluation; as many are remembered while a hub is open.
 const COMMITS_BEFORE: usize = 8;
@@ -36,55 +41,59 @@ pub(super) struct Recovery {
     options: Options,
     hub: Option<Hub>,
     journals: BTreeMap<String, Journal>,
-    progress: Progress,
-    /// The record that registers each query, 0 for the generation.
-    registered: HashMap<String, u64>,
+    scan: Scan,
+    /// From this record on graphs are remembered as those of commits.
+    from: u64,
+    /// The snapshots of the last answers.
+    last: BTreeSet<u64>,
+    /// Graphs that reported evaluations saw, by number.
+    graphs: BTreeMap<u64, Arc<Graph>>,
 }
 
 /// Streams and queries as they stood, and the journals.
 pub(super) type Recovered = (Hub, BTreeMap<String, Journal>);
 
-/// How far queries have come by the end of the log.
-#[derive(Debug, Default)]
-struct Progress {
-    /// How many evaluations of each query the log has, by its name and the record that registers it, 0 for the generation.
-    evaluations: HashMap<(String, u64), u64>,
-    /// From this record on graphs are remembered.
-    from: u64,
-}
-
 /// What the first reading of the log collects.
 #[derive(Default)]
 struct Scan {
-    /// The record that registers each query, 0 for the generation.
-    registered: HashMap<String, u64>,
-    evaluations: HashMap<(String, u64), u64>,
     /// For each query, the first of the last few commits of streams before its last report, or before it was registered.
     moments: HashMap<String, u64>,
     /// The records of the last commits of streams.
     commits: VecDeque<u64>,
+    /// Queries whose reports may be revised.
+    revised: HashSet<String>,
+    /// The snapshot of the last answer of each other query whose reports are compared.
+    last: HashMap<String, u64>,
+    /// How many reports of queries that are revised have an answer over each snapshot.
+    wanted: BTreeMap<u64, u64>,
 }
 
 impl Scan {
     fn read(&mut self, number: u64, message: Message) {
         let moment = self.commits.front().copied().unwrap_or(0);
         match message {
-            Message::Report { query, .. } => {
-                let registered = self.registered.get(&query).copied().unwrap_or(0);
-                let told = self.evaluations.entry((query.clone(), registered));
-                *told.or_default() += 1;
+            Message::Report { query, basis, .. } => {
+                if let Basis::Snapshot(number) = basis {
+                    if self.revised.contains(&query) {
+                        *self.wanted.entry(number).or_default() += 1;
+                    } else {
+                        self.last.insert(query.clone(), number);
+                    }
+                }
                 self.moments.insert(query, moment);
             }
             Message::Query { name, text, .. } => {
-                self.registered.insert(name.clone(), number);
-                // What is revised is compared with all that was told.
-                let moment = if text.contains("revise") { 0 } else { moment };
+                self.ask(&name, &text);
                 self.moments.insert(name, moment);
             }
             Message::Resume { name } => {
                 self.moments.insert(name, moment);
             }
-            Message::DropQuery { name } | Message::Pause { name } => {
+            Message::DropQuery { name } => {
+                self.last.remove(&name);
+                self.moments.remove(&name);
+            }
+            Message::Pause { name } => {
                 self.moments.remove(&name);
             }
             Message::Seal { .. } => {
@@ -106,6 +115,16 @@ impl Scan {
             | Message::Promise { .. } => {}
         }
     }
+
+    /// There is a query of this text. One that only looks as if it were revised costs a few graphs.
+    fn ask(&mut self, name: &str, text: &str) {
+        self.last.remove(name);
+        if text.contains("revise") {
+            self.revised.insert(name.to_owned());
+        } else {
+            self.revised.remove(name);
+        }
+    }
 }
 
 impl Recovery {
@@ -115,8 +134,10 @@ impl Recovery {
             options: options.clone(),
             hub: None,
             journals: BTreeMap::new(),
-            progress: Progress::default(),
-            registered: HashMap::new(),
+            scan: Scan::default(),
+            from: u64::MAX,
+            last: BTreeSet::new(),
+            graphs: BTreeMap::new(),
         }
     }
 
@@ -125,9 +146,10 @@ impl Recovery {
         Some((self.hub?, self.journals))
     }
 
-    fn scanned(&self, first: u64, log: &dyn Log) -> Result<Progress, QueryError> {
+    fn scanned(&self, first: u64, log: &dyn Log) -> Result<Scan, QueryError> {
         let mut scan = Scan::default();
         for query in self.hub.iter().flat_map(Hub::queries) {
+            scan.ask(&query.name, query.text.as_deref().unwrap_or_default());
             if !query.is_paused {
                 scan.moments.insert(query.name, 0);
             }
@@ -146,13 +168,7 @@ impl Recovery {
                 }
             },
         )?;
-        match failed {
-            Some(error) => Err(error),
-            None => Ok(Progress {
-                from: scan.moments.values().min().copied().unwrap_or(u64::MAX),
-                evaluations: scan.evaluations,
-            }),
-        }
+        failed.map_or(Ok(scan), Err)
     }
 
     fn obey(
@@ -174,7 +190,7 @@ impl Recovery {
             } => {
                 let instances = instances.as_deref();
                 match hub.query_again(&name, &text, instances, at_ms, &self.options) {
-                    Ok(()) => self.note_query(name, moment.number()),
+                    Ok(()) => drop(self.journals.insert(name, Journal::default())),
                     // It was read then.
                     Err(error) if error.kind == Kind::Syntax => return Err(error),
                     Err(_) => {}
@@ -210,8 +226,11 @@ impl Recovery {
             }
             Message::Gap { stream, time_ms } => forgiven(hub.gap_again(&stream, time_ms)),
             Message::Reveal { stream } => {
-                let ready = hub.reveal_again(&stream)?;
-                self.judge(ready, moment)
+                hub.reveal_again(&stream)?;
+                if moment.number() >= self.from {
+                    hub.reveal_over(moment.graph()?);
+                }
+                Ok(())
             }
             Message::Seal { stream, until } => {
                 hub.late_is_stored();
@@ -221,9 +240,13 @@ impl Recovery {
             Message::Report {
                 query,
                 close_ms,
+                basis,
                 lines,
             } => {
-                hub.note_evaluated(&query, close_ms);
+                let number = hub.report_again(&query, close_ms, basis, &self.graphs);
+                if let (Some(number), true) = (number, self.scan.revised.contains(&query)) {
+                    self.let_go(number);
+                }
                 if let Some(journal) = self.journals.get_mut(&query) {
                     for line in lines {
                         journal.add(line.json.into(), line.instance.map(Into::into));
@@ -234,54 +257,34 @@ impl Recovery {
         }
     }
 
-    /// A query is registered by a record.
-    fn note_query(&mut self, name: String, number: u64) {
-        self.registered.insert(name.clone(), number);
-        self.journals.insert(name, Journal::default());
+    /// Whether an answer over a snapshot is to be made again.
+    fn wants(&self, number: u64) -> bool {
+        self.last.contains(&number) || self.scan.wanted.contains_key(&number)
     }
 
-    /// What the commits of streams in a record make ready is reported already, or due.
+    /// An answer over this snapshot is noted: its graph may not be looked for again.
+    fn let_go(&mut self, number: u64) {
+        if let Some(left) = self.scan.wanted.get_mut(&number) {
+            *left -= 1;
+            if *left == 0 {
+                self.scan.wanted.remove(&number);
+            }
+        }
+        if !self.wants(number) {
+            self.graphs.remove(&number);
+        }
+    }
+
+    /// Queries see the commits of streams in a record.
     fn see(
         &mut self,
         seals: &[(StreamId, SealPoint)],
         moment: &mut dyn ReplayMoment,
     ) -> Result<(), QueryError> {
         let hub = self.hub.as_mut().ok_or_else(unprepared)?;
-        let evaluations = hub.see_again(seals)?;
-        if moment.number() >= self.progress.from {
+        hub.see_again(seals)?;
+        if moment.number() >= self.from {
             hub.note_graph(moment.graph()?);
-        }
-        self.judge(evaluations, moment)
-    }
-
-    /// Evaluations are reported already, as many as the log tells of, or due.
-    fn judge(
-        &mut self,
-        evaluations: Vec<Evaluation>,
-        moment: &mut dyn ReplayMoment,
-    ) -> Result<(), QueryError> {
-        let hub = self.hub.as_mut().ok_or_else(unprepared)?;
-        for ready in evaluations {
-            let Some((name, compared)) = hub.known(&ready) else {
-                continue;
-            };
-            let registered = self.registered.get(name).copied().unwrap_or(0);
-            let told = (name.to_owned(), registered);
-            let told = self.progress.evaluations.get_mut(&told);
-            let left = told.filter(|left| **left > 0);
-            let is_reported = left.is_some();
-            let is_last = left.is_none_or(|left| {
-                *left -= 1;
-                *left == 0
-            });
-            let is_wanted = match compared {
-                Compared::Nothing => !is_reported,
-                Compared::Last => is_last,
-                Compared::All => true,
-            };
-            if is_wanted {
-                hub.leave(ready, &moment.graph()?, is_reported);
-            }
         }
         Ok(())
     }
@@ -295,7 +298,18 @@ impl Listener for Recovery {
         hub.restore(&image, &self.options)?;
         self.journals = std::mem::take(&mut image.journals);
         self.hub = Some(hub);
-        self.progress = self.scanned(graph.snapshot.number() + 1, log)?;
+        let number = graph.snapshot.number();
+        self.scan = self.scanned(number + 1, log)?;
+        let from = self.scan.moments.values().min();
+        self.from = from.copied().unwrap_or(u64::MAX);
+        self.last = self.scan.last.values().copied().collect();
+        let graph = Arc::new(graph.with_version(graph.version.clone()));
+        if self.wants(number) {
+            self.graphs.insert(number, Arc::clone(&graph));
+        }
+        if let Some(hub) = &mut self.hub {
+            hub.note_graph(graph);
+        }
         Ok(())
     }
 
@@ -310,13 +324,13 @@ impl Listener for Recovery {
             let message = Message::take(&mut take)?;
             self.obey(message, record, &mut seals, moment)?;
         }
-        if !seals.is_empty() {
-            return self.see(&seals, moment);
+        if self.wants(moment.number()) {
+            self.graphs.insert(moment.number(), moment.graph()?);
         }
-        // What was registered or resumed may be ready without a seal.
-        let hub = self.hub.as_mut().ok_or_else(unprepared)?;
-        let evaluations = hub.ready_again();
-        self.judge(evaluations, moment)
+        if seals.is_empty() {
+            return Ok(());
+        }
+        self.see(&seals, moment)
     }
 }
 

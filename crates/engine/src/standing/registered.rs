@@ -13,6 +13,7 @@ use crate::moment::Graph;
 use crate::stop::StopToken;
 use explore::Limits;
 use oxrdf::{GraphName, NamedOrBlankNode, Quad, Term};
+use query::standing::Relation;
 use rdf::transient::TransientView;
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
@@ -42,7 +43,36 @@ pub(super) struct Registered {
     pub(super) revisions: Option<Revisions>,
 }
 
+/// Which answers the next report of a query is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Compared {
+    /// None.
+    Nothing,
+    /// The last one.
+    Last,
+    /// All that may be revised.
+    All,
+}
+
 impl Registered {
+    /// Which answers its next report is compared with.
+    pub(super) fn compared(&self) -> Compared {
+        if self.revisions.is_some() {
+            Compared::All
+        } else if self.planned.query.relation == Relation::Rows {
+            Compared::Nothing
+        } else {
+            Compared::Last
+        }
+    }
+
+    /// Whether an evaluation of it makes an answer, unless it fails.
+    pub(super) fn answers(&self, ready: &Evaluation) -> bool {
+        let is_kept_back = self.planned.query.report.nonempty && ready.is_empty();
+        let has_instances = self.many.as_ref().is_none_or(|it| it.instances.len() > 0);
+        has_instances && !is_kept_back
+    }
+
     /// The report of an evaluation that failed.
     pub(super) fn failed(&self, ready: &Evaluation, error: QueryError) -> StandingReport {
         StandingReport {
@@ -108,7 +138,7 @@ pub(super) fn evaluated(
     query: &mut Registered,
     ready: &Evaluation,
 ) -> Result<Vec<StandingReport>, QueryError> {
-    if query.planned.query.report.nonempty && ready.is_empty() {
+    if !query.answers(ready) {
         return Ok(Vec::new());
     }
     let begun = Instant::now();
@@ -125,7 +155,6 @@ pub(super) fn evaluated(
     let mut alone = None;
     let table = match &mut query.many {
         None => None,
-        Some(many) if many.instances.len() == 0 => return Ok(Vec::new()),
         Some(many) => Some(many.table(&mut alone)),
     };
     let plan = query

@@ -64,6 +64,11 @@ impl Revisions {
         }
     }
 
+    /// How long answers may be revised (milliseconds).
+    pub(super) fn keep_ms(&self) -> u64 {
+        self.keep_ms
+    }
+
     /// The answers that are kept, with how often each was revised.
     pub(super) fn kept(&self) -> impl ExactSizeIterator<Item = (Time, u64, &Bag)> {
         let kept = self.answers.iter();

@@ -102,6 +102,11 @@ impl Hub {
         known.unwrap_or_else(|| Arc::clone(newest))
     }
 
+    /// The graph of the last commit that is remembered.
+    pub(super) fn newest_moment(&self) -> Option<Arc<Graph>> {
+        Some(Arc::clone(&self.moments.back()?.graph))
+    }
+
     /// The graph of the first commit that covers a close, if it is remembered.
     pub(super) fn remembered(&self, close: Time, query: &Registered) -> Option<Arc<Graph>> {
         let covers = |moment: &&CommitMoment| {

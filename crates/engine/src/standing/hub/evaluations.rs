@@ -2,12 +2,12 @@
 
 use super::super::costs::timed;
 use super::super::items::{BlankScope, TimedQuads};
-use super::super::log::messages::{Message, ReportLine, Source};
+use super::super::log::messages::{Basis, Message, ReportLine, Source};
 use super::super::registered::{evaluated, quad_of, source_windows};
 use super::super::report::StandingReport;
 use super::feed::Said;
 use super::terms::SeenTerms;
-use super::{Due, Hub, OF_QUERIES, Reported, Take, refused};
+use super::{Compared, Due, Hub, OF_QUERIES, Reported, Take, refused};
 use crate::error::{Kind, QueryError};
 use crate::moment::Graph;
 use crate::panics::guarded;
@@ -34,27 +34,20 @@ impl Hub {
         };
         let graph = if ready.is_revision {
             // It has what came late.
-            Arc::clone(&seen.graph)
+            Arc::clone(self.revealed.as_ref().unwrap_or(&seen.graph))
         } else {
             self.graph_at(ready.close, query, &seen.graph)
         };
         self.evaluate_over(ready, &graph, seen, take)
     }
 
-    /// Evaluates what a recovery has left.
-    pub(super) fn evaluate_due(
-        &mut self,
-        due: &Due,
-        take: &mut Take<'_>,
-    ) -> Result<ControlFlow<()>, QueryError> {
+    /// Makes an answer again that the next report of its query is compared with.
+    pub(super) fn evaluate_due(&mut self, due: &Due) -> Result<(), QueryError> {
         let seen = self.see_terms()?;
-        if !due.is_reported {
-            return self.evaluate_over(&due.ready, &due.graph, &seen, take);
-        }
         let database = self.base.database()?.clone();
         let terms = TransientView::new(&seen.dictionary, &self.terms.transient);
         if let Some(query) = self.queries.get_mut(due.ready.query) {
-            // What fails failed then, too, and leaves what is compared as it was.
+            // It was answered then. What fails all the same leaves what is compared as it was.
             let windows = source_windows(&mut self.windows, query, &due.ready);
             drop(guarded(|| {
                 evaluated(&database, &due.graph, &terms, windows, query, &due.ready)
@@ -64,7 +57,7 @@ impl Hub {
                 many.differences.retain(|(number, _)| *number <= due.made);
             }
         }
-        Ok(ControlFlow::Continue(()))
+        Ok(())
     }
 
     fn evaluate_over(
@@ -89,6 +82,11 @@ impl Hub {
         query.close = query.close.max(Some(ready.close));
         query.failure = evaluated.as_ref().err().map(|error| error.message.clone());
         let has_answer = evaluated.is_ok();
+        let basis = match query.compared() {
+            Compared::Nothing => Basis::Unsaid,
+            _ if has_answer && query.answers(ready) => Basis::Snapshot(graph.snapshot.number()),
+            Compared::Last | Compared::All => Basis::Nothing,
+        };
         let policy = query.planned.query.report;
         let is_repeatable =
             evaluated.is_ok() && query.planned.query.freshness == Freshness::Aligned;
@@ -110,7 +108,7 @@ impl Hub {
             query.failures += u64::from(query.failure.is_some());
         }
         reports.retain(|report| !(policy.rows && report.has_no_rows()));
-        let reported = self.noted(name, ready.close, reports)?;
+        let reported = self.noted(name, ready.close, basis, reports)?;
         if !(is_repeatable || may_repeat) {
             self.withheld.extend(reported);
             return self.show_withheld(take);
@@ -128,6 +126,7 @@ impl Hub {
         &mut self,
         query: String,
         close: Time,
+        basis: Basis,
         reports: Vec<StandingReport>,
     ) -> Result<Vec<Reported>, QueryError> {
         if !self.base.keeps_log() {
@@ -149,6 +148,7 @@ impl Hub {
         self.said(&Message::Report {
             query,
             close_ms: close.0,
+            basis,
             lines,
         });
         if self.unsaid.len() > UNSAID_BYTES_MAX {

@@ -40,7 +40,7 @@ impl Hub {
         self.say(&Message::DropQuery {
             name: name.to_owned(),
         })?;
-        self.due.retain(|due| due.ready.query != id);
+        self.due.remove(&id);
         self.windows.clear();
         self.streams.unregister(id).map_err(refused)?;
         if let Some(query) = self.queries.remove(id)

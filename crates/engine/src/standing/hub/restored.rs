@@ -7,34 +7,22 @@ use super::super::instances::Instances;
 use super::super::items::too_large;
 use super::super::log::image::{HubImage, QueryPicture, StreamPicture};
 use super::super::log::items::items_of;
-use super::super::log::messages::{ItemsMessage, Source};
+use super::super::log::messages::{Basis, ItemsMessage, Source};
 use super::super::reading::{read_template_with, read_with};
 use super::super::report::ReportRow;
 use super::super::revised::Revisions;
 use super::base::Base;
-use super::{Due, Hub, OF_QUERIES, refused};
+use super::{Compared, Due, Hub, OF_QUERIES, refused};
 use crate::budget::Budget;
 use crate::database::Database;
 use crate::error::{Kind, QueryError};
 use crate::moment::Graph;
 use crate::options::Options;
-use query::standing::Relation;
 use rdf::dictionary::LiveDictionary;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
-use stream::{Differences, Evaluation, PartId, SealPoint, SourceId, StreamId, Time};
-
-/// Which answers the next report of a query is compared with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::standing) enum Compared {
-    /// None.
-    Nothing,
-    /// The last one.
-    Last,
-    /// All that may be revised.
-    All,
-}
+use stream::{Differences, Evaluation, PartId, QueryId, SealPoint, SourceId, StreamId, Time};
 
 impl Hub {
     /// One of a log that is being replayed.
@@ -280,16 +268,13 @@ impl Hub {
         self.late_quads.clear();
     }
 
-    /// Queries see what came late in a stream, as the log tells. Gives the evaluations that it makes ready.
-    pub(in crate::standing) fn reveal_again(
-        &mut self,
-        stream: &str,
-    ) -> Result<Vec<Evaluation>, QueryError> {
+    /// Queries see what came late in a stream, as the log tells.
+    pub(in crate::standing) fn reveal_again(&mut self, stream: &str) -> Result<(), QueryError> {
         let id = self.stream(stream)?;
         match self.streams.next_late() {
             Some(late) if late.stream == id => {
-                self.streams.revealed(&late).map_err(refused)?;
-                Ok(self.ready_again())
+                self.revealed = None;
+                self.streams.revealed(&late).map_err(refused)
             }
             _ => Err(unfollowed(stream, "what came late in it")),
         }
@@ -313,23 +298,19 @@ impl Hub {
         }
     }
 
-    /// What was sealed is seen. Gives the evaluations that it makes ready.
+    /// What was sealed is seen. Evaluations that it makes ready stay with the streams until the log tells of them; those that
+    /// it does not tell of are made when the database is open.
     pub(in crate::standing) fn see_again(
         &mut self,
         seals: &[(StreamId, SealPoint)],
-    ) -> Result<Vec<Evaluation>, QueryError> {
+    ) -> Result<(), QueryError> {
         for (stream, until) in seals {
             self.streams
                 .sealed(PartId(0), *stream, *until)
                 .map_err(refused)?;
         }
         // Queries that write promise nothing yet: what they wrote there is told later, or is due.
-        Ok(self.ready_again())
-    }
-
-    /// The evaluations that are ready.
-    pub(in crate::standing) fn ready_again(&mut self) -> Vec<Evaluation> {
-        std::iter::from_fn(|| self.streams.next_ready()).collect()
+        Ok(())
     }
 
     /// The graph after the record that was replayed last, for evaluations that see it.
@@ -337,61 +318,66 @@ impl Hub {
         self.note_moment(graph);
     }
 
-    /// The name of a query, and what its next report is compared with; `None` where it is gone.
-    pub(in crate::standing) fn known(&self, ready: &Evaluation) -> Option<(&str, Compared)> {
-        let query = self.queries.get(&ready.query)?;
-        let compared = if query.revisions.is_some() {
-            Compared::All
-        } else if query.planned.query.relation == Relation::Rows {
-            Compared::Nothing
-        } else {
-            Compared::Last
-        };
-        Some((&query.name, compared))
-    }
-
-    /// Leaves an evaluation for when the database is open.
-    pub(in crate::standing) fn leave(
+    /// A query was evaluated at this close before the stop, which the streams have made ready again. What its next reports are
+    /// compared with is made again when the database is open, over the graph that it saw: that of `graphs`, or else as an
+    /// evaluation now would choose. Gives the number of the graph that it has from there.
+    pub(in crate::standing) fn report_again(
         &mut self,
-        ready: Evaluation,
-        newest: &Arc<Graph>,
-        is_reported: bool,
-    ) {
-        let Some(query) = self.queries.get(&ready.query) else {
-            return;
-        };
-        let graph = if ready.is_revision {
-            None
-        } else {
-            self.remembered(ready.close, query)
-        };
-        let graph = graph.unwrap_or_else(|| Arc::clone(newest));
-        let made = query.many.as_ref().map_or(0, |many| many.instances.made());
-        self.due.push_back(Due {
-            ready,
-            graph,
-            is_reported,
-            made,
-        });
-    }
-
-    /// A query was evaluated at this close before the stop.
-    pub(in crate::standing) fn note_evaluated(&mut self, name: &str, close_ms: u64) {
+        name: &str,
+        close_ms: u64,
+        basis: Basis,
+        graphs: &BTreeMap<u64, Arc<Graph>>,
+    ) -> Option<u64> {
         let close = Time(close_ms);
-        let Some(id) = self.queries.find(name) else {
-            return;
-        };
-        let Some(query) = self.queries.get_mut(id) else {
-            return;
-        };
+        let id = self.queries.find(name)?;
+        let ready = self.ready_of(id, close);
+        let query = self.queries.get_mut(id)?;
         query.evaluations += 1;
         query.close = Some(close);
-        if let Some(many) = &query.many {
-            let is_of = |due: &&mut Due| due.ready.query == id && due.ready.close == close;
-            if let Some(due) = self.due.iter_mut().rev().find(is_of) {
-                due.made = many.instances.made();
+        let compared = query.compared();
+        if compared == Compared::Nothing || basis == Basis::Nothing {
+            return None;
+        }
+        let keep_ms = query.revisions.as_ref().map_or(0, Revisions::keep_ms);
+        let made = query.many.as_ref().map_or(0, |many| many.instances.made());
+        let (ready, query) = (ready?, self.queries.get(&id)?);
+        let number = match basis {
+            Basis::Snapshot(number) => Some(number),
+            Basis::Unsaid | Basis::Nothing => None,
+        };
+        let known = number.and_then(|number| graphs.get(&number));
+        let known = known.cloned().or_else(|| match ready.is_revision {
+            true => self.revealed.clone(),
+            false => self.remembered(close, query),
+        });
+        let graph = known.or_else(|| self.newest_moment())?;
+        let due = self.due.entry(id).or_default();
+        if compared == Compared::Last {
+            due.clear();
+        }
+        due.push_back(Due { ready, graph, made });
+        // One before those that may be revised is what the first of them is compared with.
+        let floor = close.earlier(keep_ms);
+        let before = due.iter().map(|it| it.ready.close);
+        if let Some(first) = before.filter(|close| *close < floor).max() {
+            due.retain(|it| it.ready.close >= first);
+        }
+        number
+    }
+
+    /// The evaluation of a query at a close, which comes next. Those before it were made and never told of.
+    fn ready_of(&mut self, query: QueryId, close: Time) -> Option<Evaluation> {
+        loop {
+            let ready = self.streams.next_ready()?;
+            if ready.query == query && ready.close == close {
+                return Some(ready);
             }
         }
+    }
+
+    /// Revisions that are ready from now on and were not reported see this graph.
+    pub(in crate::standing) fn reveal_over(&mut self, graph: Arc<Graph>) {
+        self.revealed = Some(graph);
     }
 }
 

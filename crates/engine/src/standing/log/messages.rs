@@ -7,7 +7,7 @@
 //! late  reveal                               what came late is stored, and revises
 //! gap                                        what a query had for a stream is not there
 //! seal                                       which items a span of a stream has, once and for all
-//! report                                     how far a query has come, and what it said there
+//! report                                     how far a query has come, what it said there, and what is compared with it
 //! ```
 //!
 //! A record's changes of the graph are what its seals absorb. A seal names its span; the items were told before it. What was
@@ -69,8 +69,20 @@ pub(in crate::standing) enum Message {
     Report {
         query: String,
         close_ms: u64,
+        basis: Basis,
         lines: Vec<ReportLine>,
     },
+}
+
+/// What of an evaluation the next reports of its query are compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::standing) enum Basis {
+    /// Its answer, if they are compared with any: the log says nothing more.
+    Unsaid,
+    /// Nothing, because it made no answer: it failed, or all windows were empty. The answer before it is what counts.
+    Nothing,
+    /// Its answer over the snapshot of this number.
+    Snapshot(u64),
 }
 
 /// What a query said at a close.
@@ -129,6 +141,7 @@ const REVEAL: u8 = 12;
 const ADD_INSTANCES: u8 = 13;
 const DROP_INSTANCE: u8 = 14;
 const GAP: u8 = 15;
+const COMPARED_REPORT: u8 = 16;
 
 impl Message {
     /// Appends it.
@@ -196,10 +209,20 @@ impl Message {
             Message::Report {
                 query,
                 close_ms,
+                basis,
                 lines,
             } => {
-                named(put, REPORT, query);
+                let number = match basis {
+                    Basis::Unsaid => None,
+                    Basis::Nothing => Some(None),
+                    Basis::Snapshot(number) => Some(Some(*number)),
+                };
+                let kind = number.map_or(REPORT, |_| COMPARED_REPORT);
+                named(put, kind, query);
                 put.number(*close_ms);
+                if let Some(number) = number {
+                    put.maybe(number);
+                }
                 put.number(lines.len() as u64);
                 for line in lines {
                     line.put(put);
@@ -256,8 +279,12 @@ impl Message {
                 stream: take.text()?,
                 until: take_point(take)?,
             },
-            REPORT => {
+            kind @ (REPORT | COMPARED_REPORT) => {
                 let (query, close_ms) = (take.text()?, take.number()?);
+                let basis = match kind {
+                    REPORT => Basis::Unsaid,
+                    _ => take.maybe()?.map_or(Basis::Nothing, Basis::Snapshot),
+                };
                 let lines = (0..take.count()?).map(|_| {
                     let instance = take.flag()?.then(|| take.text()).transpose()?;
                     let json = take.text()?;
@@ -266,6 +293,7 @@ impl Message {
                 Message::Report {
                     query,
                     close_ms,
+                    basis,
                     lines: lines.collect::<Result<_, _>>()?,
                 }
             }
@@ -489,6 +517,19 @@ mod tests {
             Message::Report {
                 query: name(),
                 close_ms: 800,
+                basis: Basis::Unsaid,
+                lines: Vec::new(),
+            },
+            Message::Report {
+                query: name(),
+                close_ms: 800,
+                basis: Basis::Nothing,
+                lines: Vec::new(),
+            },
+            Message::Report {
+                query: name(),
+                close_ms: 800,
+                basis: Basis::Snapshot(300),
                 lines: vec![
                     ReportLine {
                         instance: None,
