@@ -129,6 +129,11 @@ impl StreamShare {
         Ok(())
     }
 
+    /// What one stream may hold at most, if nobody else held anything (bytes).
+    pub(crate) fn most(&self) -> u64 {
+        self.pool.limit - self.pool.limit / STREAM_RESERVE
+    }
+
     /// Says what is held, be there room for it or not.
     pub(crate) fn set(&mut self, bytes: u64) {
         let before = std::mem::replace(&mut self.held, bytes);

@@ -65,7 +65,7 @@ pub use standing::{
     Arrivals, Binding, Bindings, BindingsFormat, BlankScope, ChangePieces, Hub, HubCosts,
     HubStream, JournalEntry, JournalRead, LastReport, Live, LiveChange, Positions, Pushed,
     QueryInfo, Recording, Replay, ReplaySpan, ReportDocument, ReportKind, ReportRow, ReportRows,
-    Reported, SourceInfo, StandingReport, StreamInfo, Subscriber, SubscriptionFigures,
-    SubscriptionInfo, SubscriptionLimits, Subscriptions, TemplateInfo, TimedQuads, WeightedRow,
-    WindowInfo, read_bindings, read_standing, recorded, statements,
+    Reported, SourceInfo, StandingReport, StreamFigures, StreamInfo, Subscriber,
+    SubscriptionFigures, SubscriptionInfo, SubscriptionLimits, Subscriptions, TemplateInfo,
+    TimedQuads, WeightedRow, WindowInfo, read_bindings, read_standing, recorded, statements,
 };

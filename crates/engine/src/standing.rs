@@ -47,7 +47,8 @@ pub use bindings::{BindingsFormat, read_bindings};
 pub use costs::HubCosts;
 pub use hub::{Hub, Reported};
 pub use info::{
-    Arrivals, HubStream, LastReport, QueryInfo, SourceInfo, StreamInfo, TemplateInfo, WindowInfo,
+    Arrivals, HubStream, LastReport, QueryInfo, SourceInfo, StreamFigures, StreamInfo,
+    TemplateInfo, WindowInfo,
 };
 pub use instances::{Binding, Bindings};
 pub use items::{BlankScope, Positions, TimedQuads};

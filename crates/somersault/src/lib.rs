@@ -37,7 +37,7 @@ pub use engine::{
     Arrivals, Binding, Bindings, BindingsFormat, BlankScope, ChangePieces, Hub, HubCosts,
     HubStream, JournalEntry, JournalRead, LastReport, Live, LiveChange, Positions, Pushed,
     QueryInfo, Recording, Replay, ReplaySpan, ReportDocument, ReportKind, ReportRow, ReportRows,
-    Reported, SourceInfo, StandingQuery, StandingReport, StreamInfo, Subscriber,
+    Reported, SourceInfo, StandingQuery, StandingReport, StreamFigures, StreamInfo, Subscriber,
     SubscriptionFigures, SubscriptionInfo, SubscriptionLimits, Subscriptions, TemplateInfo,
     TimedQuads, WeightedRow, WindowInfo, read_bindings, read_standing, recorded, statements,
 };

@@ -25,6 +25,7 @@ pub(super) use templates::ReadTemplate;
 
 use super::costs::{HubCosts, timed};
 use super::info::{Arrivals, HubStream};
+use super::journal::Journals;
 use super::registered::Compared;
 use super::report::StandingReport;
 use super::windows::Windows;
@@ -83,8 +84,8 @@ pub struct Hub {
     withheld: Vec<Reported>,
     /// What it holds of the database's memory; `None` while a log is replayed.
     share: Option<StreamShare>,
-    /// What reports hold that are kept for consumers (bytes).
-    report_bytes: u64,
+    /// Reports that are kept for consumers, by whoever gets them.
+    journals: Option<Arc<Journals>>,
     /// Evaluations before the last stop whose answers reports are compared with, by query, oldest first.
     due: BTreeMap<QueryId, VecDeque<Due>>,
     /// The graph that revisions see which the last stop has left.
@@ -92,7 +93,23 @@ pub struct Hub {
     costs: HubCosts,
     /// Those of the last close.
     windows: Windows,
+    /// When whoever has it lets others have it; `None`: when all is done.
+    turn: Option<HubTurn>,
+    /// The last turn ended before all was done.
+    is_behind: bool,
 }
+
+/// What may be done before others have their turn: streams that catch up have millions of closes to evaluate.
+struct HubTurn {
+    /// Evaluations (count).
+    left: u64,
+    until: Instant,
+}
+
+/// Evaluations of a turn (count), some 10 us each where nothing came.
+const TURN_EVALUATIONS: u64 = 10_000;
+/// A turn is over after the evaluation that goes on for longer.
+const TURN: Duration = Duration::from_millis(50);
 
 /// An evaluation that was reported before the last stop, and is made again for the sake of a report that is compared with it.
 struct Due {
@@ -159,11 +176,13 @@ impl Hub {
             unawaited: 0,
             withheld: Vec::new(),
             share: None,
-            report_bytes: 0,
+            journals: None,
             due: BTreeMap::new(),
             revealed: None,
             costs: HubCosts::default(),
             windows: Windows::default(),
+            turn: None,
+            is_behind: false,
         }
     }
 
@@ -195,6 +214,40 @@ impl Hub {
                 return Ok(ControlFlow::Continue(()));
             }
         }
+    }
+
+    /// Does what has become possible, as far as it is done in a turn, and shows each report; false: there is more to do. What is
+    /// done is the same, and in the same order, however it is divided.
+    pub(in crate::standing) fn advance_for_a_turn(
+        &mut self,
+        take: &mut Take<'_>,
+    ) -> Result<bool, QueryError> {
+        self.turn = Some(HubTurn {
+            left: TURN_EVALUATIONS,
+            until: Instant::now() + TURN,
+        });
+        let advanced = self.advance(take);
+        let turn = self.turn.take();
+        self.is_behind = turn.is_some_and(|turn| turn.left == 0);
+        advanced.map(|_| !self.is_behind)
+    }
+
+    /// Whether the last turn ended before all was done: somebody takes another one.
+    pub(in crate::standing) fn is_behind(&self) -> bool {
+        self.is_behind
+    }
+
+    /// Whether others are to have their turn before the next evaluation.
+    fn is_turn_over(&mut self) -> bool {
+        let Some(turn) = &mut self.turn else {
+            return false;
+        };
+        if turn.left > 0 && Instant::now() >= turn.until {
+            turn.left = 0;
+        }
+        let is_over = turn.left == 0;
+        turn.left = turn.left.saturating_sub(1);
+        is_over
     }
 
     /// Does what has become possible until something is to be evaluated or shown, which [`Hub::evaluate_due_and_ready`] does, on
@@ -249,6 +302,9 @@ impl Hub {
 
     fn evaluate_ready(&mut self, take: &mut Take<'_>) -> Result<ControlFlow<()>, QueryError> {
         loop {
+            if self.streams.has_ready() && self.is_turn_over() {
+                return Ok(ControlFlow::Break(()));
+            }
             // First, since it may change the slices that an evaluation is given.
             let seen = self.see_terms()?;
             let ready = timed(&mut self.costs.windows, || self.streams.next_ready());

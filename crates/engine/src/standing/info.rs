@@ -84,6 +84,27 @@ pub struct StreamInfo {
     pub queries: Vec<String>,
 }
 
+/// What a stream holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamFigures {
+    /// Its IRI.
+    pub name: String,
+    /// Its items, their slices and their terms (bytes).
+    pub held_bytes: u64,
+    /// What of that open batches hold (bytes).
+    pub open_bytes: u64,
+    /// What of that sealed items hold beside their slices (bytes).
+    pub item_bytes: u64,
+    /// What of that slices hold (bytes).
+    pub slice_bytes: u64,
+    /// What of that its terms hold that are not stored (bytes).
+    pub term_bytes: u64,
+    /// Sealed items that windows may still reach (count).
+    pub items: u64,
+    /// Their quads, as often as they came (count).
+    pub quads: u64,
+}
+
 /// Sources that are shown of a stream (count): its watermark is that of the slowest, so these say who holds it back.
 pub const SOURCES_SHOWN: usize = 16;
 

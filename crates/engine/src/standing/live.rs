@@ -3,15 +3,19 @@
 //! | field | written by | read by |
 //! |---|---|---|
 //! | `hub` | whoever pushes, registers or drops; the ticker, some times a second; each with its lock | the same |
-//! | `journals` | whoever has the hub, under their own lock | consumers, with that lock |
+//! | `waiting` | whoever wants the lock of `hub` | whoever lets it go between turns |
+//! | `journals` | whoever has the hub, under their own lock ([`super::journal`]) | consumers, with that lock |
 //! | `last` | whoever has the hub, under its own lock | whoever lists queries, with that lock |
 //! | `arrived` | told under the lock of `journals` | consumers that wait |
-//! | `journal_bytes` | whoever has the lock of `journals` | whoever has the hub |
 //! | `figures` | the ticker, once a second | whoever must not wait for the hub |
 //! | `told` | called after each report and each query that is gone, with the query's name | whoever cannot wait on a thread |
 //!
 //! A push returns when what it made possible has been done: its seals are committed and the reports that they complete are
 //! in the journals. So a source feels what it costs, and slows down by itself (back-pressure).
+//!
+//! **Turns.** What has millions of closes to evaluate lets the hub go after each turn of them, so that whoever asks for something
+//! is answered meanwhile. A push that comes while others catch up takes one turn of that work, and returns: its own
+//! windows come after those.
 //!
 //! **What is kept.** Where the database has a log, all of it comes again after a stop, however that came ([`Live::open`]):
 //! streams with what they hold, queries, how far they have come, and their reports with the same numbers. What was pushed
@@ -19,10 +23,10 @@
 
 use super::costs::HubCosts;
 use super::hub::{Hub, ReadTemplate, Reported, no_query};
-use super::info::{HubStream, LastReport, QueryInfo, StreamInfo};
+use super::info::{HubStream, LastReport, QueryInfo, StreamFigures, StreamInfo};
 use super::instances::Bindings;
 use super::items::{Positions, TimedQuads};
-use super::journal::{Journal, JournalRead};
+use super::journal::{Journal, JournalRead, Journals};
 use super::reading::read_standing;
 use super::recovery::{Recovered, Recovery};
 use super::report::StandingReport;
@@ -36,7 +40,7 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use store::disk::{Disk, RealDisk};
@@ -45,6 +49,9 @@ use store::disk::{Disk, RealDisk};
 const AHEAD_MAX_MS: u64 = 24 * 60 * 60 * 1000;
 /// How often time is told to the streams.
 const TICK: Duration = Duration::from_millis(20);
+/// How long somebody who lets others have the hub waits for them at once, and how often.
+const LETS: Duration = Duration::from_micros(200);
+const LETS_MAX: u32 = 50;
 /// Figures of streams are noted every so many ticks: once a second.
 const FIGURES_TICKS: u32 = 50;
 
@@ -68,15 +75,15 @@ pub struct Pushed {
 struct LiveInner {
     database: Database,
     hub: Mutex<Hub>,
-    journals: Mutex<BTreeMap<String, Journal>>,
+    /// How many wait for the hub (count).
+    waiting: AtomicUsize,
+    journals: Arc<Journals>,
     /// The last report of each query that had one since this was made.
     last: Mutex<BTreeMap<String, LastReport>>,
     arrived: Condvar,
     told: Box<Told>,
-    /// What journals hold (bytes).
-    journal_bytes: AtomicU64,
     /// How streams stood a moment ago.
-    figures: Mutex<Arc<[StreamInfo]>>,
+    figures: Mutex<Arc<[StreamFigures]>>,
 }
 
 /// Is told that a query has a new report, or is gone. It must not block, nor call [`Live`].
@@ -131,29 +138,32 @@ impl Live {
         let recovered = left.and_then(|left| left.downcast::<Recovered>().ok());
         let (mut hub, journals) = match recovered {
             Some(recovered) => *recovered,
-            None => (Hub::new(database.clone()), BTreeMap::new()),
+            None => {
+                let journals = Journals::new(database.shared().options.memory_pool_bytes);
+                (Hub::new(database.clone()), Arc::new(journals))
+            }
         };
         hub.attach(database.clone());
         let live = Live::over(database, hub, journals, told);
         // What the last stop has left comes before anything new: a later change is not seen by an earlier close. What fails
         // is tried again with the next tick.
-        drop(live.inner.advance(&mut live.hub()));
+        drop(live.inner.advance(live.hub()));
         live
     }
 
     fn over(
         database: Database,
-        hub: Hub,
-        journals: BTreeMap<String, Journal>,
+        mut hub: Hub,
+        journals: Arc<Journals>,
         told: impl Fn(&str) + Send + Sync + 'static,
     ) -> Live {
-        let journal_bytes = journals.values().map(Journal::bytes).sum();
+        hub.keep_in(Arc::clone(&journals));
         let inner = Arc::new(LiveInner {
             hub: Mutex::new(hub),
+            waiting: AtomicUsize::new(0),
             database,
-            journal_bytes: AtomicU64::new(journal_bytes),
             figures: Mutex::new(Arc::default()),
-            journals: Mutex::new(journals),
+            journals,
             last: Mutex::new(BTreeMap::new()),
             arrived: Condvar::new(),
             told: Box::new(told),
@@ -175,7 +185,7 @@ impl Live {
         let mut hub = self.hub();
         hub.create(stream, begin_ms.unwrap_or_else(now_ms))?;
         hub.tick(now_ms());
-        drop(self.inner.advance(&mut hub));
+        drop(self.inner.advance(hub));
         Ok(())
     }
 
@@ -194,8 +204,8 @@ impl Live {
         self.hub().streams()
     }
 
-    /// The same as they stood at most about a second ago, for whoever must not wait: streams may be busy for some time.
-    pub fn figures(&self) -> Arc<[StreamInfo]> {
+    /// What they held at most about a second ago, by name, for whoever must not wait: streams may be busy for some time.
+    pub fn figures(&self) -> Arc<[StreamFigures]> {
         Arc::clone(&self.inner.figures())
     }
 
@@ -218,7 +228,7 @@ impl Live {
         let at_ms = hub.reached_ms(&query)?;
         let name = hub.register_text(query, None, name, Some(text), at_ms)?;
         // With the lock of the hub, as `unregister`: a journal is there exactly as long as its query.
-        self.inner.journals().entry(name.clone()).or_default();
+        self.inner.journals.open(&name);
         drop(hub);
         Ok(name)
     }
@@ -236,7 +246,7 @@ impl Live {
         let read = ReadTemplate::read(&self.inner.database, text, bindings, free)?;
         let mut hub = self.hub();
         let (name, instances) = hub.register_read(read, name, text, None)?;
-        self.inner.journals().entry(name.clone()).or_default();
+        self.inner.journals.open(&name);
         drop(hub);
         Ok((name, instances))
     }
@@ -255,9 +265,7 @@ impl Live {
     pub fn unregister(&self, name: &str) -> Result<(), QueryError> {
         let mut hub = self.hub();
         hub.unregister(name)?;
-        let gone = self.inner.journals().remove(name);
-        let bytes = gone.map_or(0, |journal| journal.bytes());
-        self.inner.journal_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.inner.journals.close(name);
         self.inner.last().remove(name);
         drop(hub);
         // Whoever waits for its reports sees that there is no such query.
@@ -299,7 +307,7 @@ impl Live {
     /// The registered queries, by name.
     pub fn queries(&self) -> Vec<QueryInfo> {
         let mut infos = self.hub().queries();
-        let journals = self.inner.journals();
+        let journals = self.inner.journals.lock();
         for info in &mut infos {
             info.reports = journals.get(&info.name).map_or(0, Journal::last);
         }
@@ -347,6 +355,7 @@ impl Live {
             Live::check_time(time_ms)?;
         }
         let mut hub = self.hub();
+        let is_behind = hub.is_behind();
         hub.tick(now_ms());
         let (mut taken, mut late) = (0, 0);
         if !items.is_empty() || positions.is_some_and(|them| them.count > 0) {
@@ -357,7 +366,12 @@ impl Live {
             hub.watermark(stream, source, time_ms)?;
         }
         // The items are taken, whatever becomes of what they make possible: a commit that fails is tried again.
-        drop(self.inner.advance(&mut hub));
+        let mut hub = if is_behind {
+            drop(self.inner.take_turn(&mut hub));
+            hub
+        } else {
+            self.inner.advance(hub).0
+        };
         hub.tell(true)?;
         let latest_ms = if hub.has_arrival_time(stream)? {
             items.first().map(|_| hub.now_ms())
@@ -430,7 +444,7 @@ impl Live {
         patience: Duration,
     ) -> Result<JournalRead, QueryError> {
         let begun = Instant::now();
-        let mut journals = self.inner.journals();
+        let mut journals = self.inner.journals.lock();
         loop {
             let journal = journals.get(name).ok_or_else(|| no_query(name))?;
             let read = journal.after(seen, instance, max);
@@ -446,20 +460,13 @@ impl Live {
     }
 
     fn hub(&self) -> MutexGuard<'_, Hub> {
-        self.inner
-            .hub
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.inner.hub()
     }
 }
 
 impl LiveInner {
-    fn figures(&self) -> MutexGuard<'_, Arc<[StreamInfo]>> {
+    fn figures(&self) -> MutexGuard<'_, Arc<[StreamFigures]>> {
         self.figures.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn journals(&self) -> MutexGuard<'_, BTreeMap<String, Journal>> {
-        self.journals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn last(&self) -> MutexGuard<'_, BTreeMap<String, LastReport>> {
@@ -482,8 +489,41 @@ impl LiveInner {
         }
     }
 
-    /// Does what has become possible, and keeps the reports.
-    fn advance(&self, hub: &mut Hub) -> Result<(), QueryError> {
+    fn hub(&self) -> MutexGuard<'_, Hub> {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let hub = self.hub.lock();
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        hub.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does all that has become possible, and lets others have the hub between turns.
+    fn advance<'l>(
+        &'l self,
+        mut hub: MutexGuard<'l, Hub>,
+    ) -> (MutexGuard<'l, Hub>, Result<(), QueryError>) {
+        loop {
+            match self.take_turn(&mut hub) {
+                Ok(false) => {}
+                done => return (hub, done.map(drop)),
+            }
+            drop(hub);
+            self.let_others();
+            hub = self.hub();
+        }
+    }
+
+    /// Waits until nobody waits for the hub, but not for long: a lock that is taken again at once is nobody else's.
+    fn let_others(&self) {
+        for _ in 0..LETS_MAX {
+            if self.waiting.load(Ordering::Relaxed) == 0 {
+                return;
+            }
+            std::thread::sleep(LETS);
+        }
+    }
+
+    /// Does what has become possible, as far as it is done in a turn, and keeps the reports; false: there is more to do.
+    fn take_turn(&self, hub: &mut Hub) -> Result<bool, QueryError> {
         let mut keep = |Reported { report, line }: Reported| {
             let line = if let Some(line) = line {
                 line
@@ -492,31 +532,24 @@ impl LiveInner {
                 let line = line.map_err(|error| QueryError::new(Kind::Internal, error));
                 line?.into()
             };
-            if let Some(journal) = self.journals().get_mut(&report.query) {
-                let before = journal.bytes();
-                journal.add(line, report.instance.clone());
-                self.journal_bytes
-                    .fetch_add(journal.bytes(), Ordering::Relaxed);
-                self.journal_bytes.fetch_sub(before, Ordering::Relaxed);
-            }
+            self.journals
+                .add(&report.query, line, report.instance.clone());
             self.note_last(&report);
             self.arrived.notify_all();
             (self.told)(&report.query);
             Ok(ControlFlow::Continue(()))
         };
-        let advanced = hub.advance(&mut keep).map(|_| ());
-        hub.hold_reports(self.journal_bytes.load(Ordering::Relaxed));
-        advanced
+        hub.advance_for_a_turn(&mut keep)
     }
 }
 
 impl Keeper for LiveInner {
     fn hold(&self, freeze: &mut dyn FnMut()) -> Result<Box<dyn Image>, QueryError> {
-        let mut hub = self.hub.lock().unwrap_or_else(PoisonError::into_inner);
         // What is ready is reported first: its moment is not kept.
-        self.advance(&mut hub)?;
+        let (hub, advanced) = self.advance(self.hub());
+        advanced?;
         let mut image = hub.image()?;
-        image.journals = self.journals().clone();
+        image.journals = self.journals.lock().clone();
         freeze();
         Ok(Box::new(image))
     }
@@ -524,17 +557,24 @@ impl Keeper for LiveInner {
 
 /// Tells the streams the time until nobody is left.
 fn tick(live: &Weak<LiveInner>) {
+    let mut is_done = true;
     for tick in 0_u32.. {
-        std::thread::sleep(TICK);
+        if is_done {
+            std::thread::sleep(TICK);
+        }
         let Some(live) = live.upgrade() else {
             return;
         };
-        let mut hub = live.hub.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut hub = live.hub();
         hub.tick(now_ms());
         // What fails is a query's own, and its next evaluation says so again.
-        drop(live.advance(&mut hub));
+        is_done = live.take_turn(&mut hub).unwrap_or(true);
         if tick % FIGURES_TICKS == 0 {
-            *live.figures() = hub.streams().into();
+            *live.figures() = hub.figures().into();
+        }
+        drop(hub);
+        if !is_done {
+            live.let_others();
         }
     }
 }
@@ -545,3 +585,6 @@ fn now_ms() -> u64 {
         u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -18,7 +18,7 @@
 //! that an answer is made of again.
 
 use super::hub::Hub;
-use super::journal::Journal;
+use super::journal::Journals;
 use super::log::codec::Take;
 use super::log::image::HubImage;
 use super::log::messages::{Basis, Message};
@@ -40,7 +40,7 @@ const COMMITS_BEFORE: usize = 8;
 pub(super) struct Recovery {
     options: Options,
     hub: Option<Hub>,
-    journals: BTreeMap<String, Journal>,
+    journals: Arc<Journals>,
     scan: Scan,
     /// From this record on graphs are remembered as those of commits.
     from: u64,
@@ -51,7 +51,7 @@ pub(super) struct Recovery {
 }
 
 /// Streams and queries as they stood, and the journals.
-pub(super) type Recovered = (Hub, BTreeMap<String, Journal>);
+pub(super) type Recovered = (Hub, Arc<Journals>);
 
 /// What the first reading of the log collects.
 #[derive(Default)]
@@ -133,7 +133,7 @@ impl Recovery {
         Recovery {
             options: options.clone(),
             hub: None,
-            journals: BTreeMap::new(),
+            journals: Arc::new(Journals::new(options.memory_pool_bytes)),
             scan: Scan::default(),
             from: u64::MAX,
             last: BTreeSet::new(),
@@ -190,7 +190,7 @@ impl Recovery {
             } => {
                 let instances = instances.as_deref();
                 match hub.query_again(&name, &text, instances, at_ms, &self.options) {
-                    Ok(()) => drop(self.journals.insert(name, Journal::default())),
+                    Ok(()) => self.journals.open(&name),
                     // It was read then.
                     Err(error) if error.kind == Kind::Syntax => return Err(error),
                     Err(_) => {}
@@ -205,7 +205,7 @@ impl Recovery {
                 forgiven(hub.remove_instance(&template, &instance))
             }
             Message::DropQuery { name } => {
-                self.journals.remove(&name);
+                self.journals.close(&name);
                 forgiven(hub.unregister(&name))
             }
             Message::Pause { name } => forgiven(hub.pause(&name)),
@@ -247,10 +247,9 @@ impl Recovery {
                 if let (Some(number), true) = (number, self.scan.revised.contains(&query)) {
                     self.let_go(number);
                 }
-                if let Some(journal) = self.journals.get_mut(&query) {
-                    for line in lines {
-                        journal.add(line.json.into(), line.instance.map(Into::into));
-                    }
+                for line in lines {
+                    let instance = line.instance.map(Into::into);
+                    self.journals.add(&query, line.json.into(), instance);
                 }
                 Ok(())
             }
@@ -296,7 +295,7 @@ impl Listener for Recovery {
         let mut image = HubImage::decode(kept, live)?;
         let mut hub = Hub::replaying(live);
         hub.restore(&image, &self.options)?;
-        self.journals = std::mem::take(&mut image.journals);
+        self.journals.restore(std::mem::take(&mut image.journals));
         self.hub = Some(hub);
         let number = graph.snapshot.number();
         self.scan = self.scanned(number + 1, log)?;

@@ -11,7 +11,7 @@ use axum::extract::State;
 use hyper::{HeaderMap, Method, Response};
 use somersault::config::Right;
 use somersault::device::DeviceFigures;
-use somersault::{ChangeHealth, FollowHealth, Health, StreamInfo, SubscriptionFigures};
+use somersault::{ChangeHealth, FollowHealth, Health, StreamFigures, SubscriptionFigures};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -62,10 +62,10 @@ fn to_text(server: &ServerState) -> String {
 }
 
 /// A figure of a stream.
-type OfStream = fn(&StreamInfo) -> u64;
+type OfStream = fn(&StreamFigures) -> u64;
 
 /// What each stream holds. Absent before somebody asked for streams.
-fn write_streams(page: &mut Page, streams: &[StreamInfo]) {
+fn write_streams(page: &mut Page, streams: &[StreamFigures]) {
     let figures: [(&str, &str, OfStream); 7] = [
         (
             "stream_items",
@@ -106,7 +106,7 @@ fn write_streams(page: &mut Page, streams: &[StreamInfo]) {
     for (name, help, figure) in figures {
         page.family(name, "gauge", help);
         for stream in streams {
-            let label = format!("{{stream=\"{}\"}}", stream.settings.name);
+            let label = format!("{{stream=\"{}\"}}", stream.name);
             page.sample(name, &label, figure(stream));
         }
     }

@@ -15,7 +15,9 @@ use super::{Hub, refused};
 use crate::budget::{Exhausted, StreamShare};
 use crate::database::Database;
 use crate::error::{Kind, QueryError, Unit};
+use crate::standing::journal::Journals;
 use oxrdf::{GraphNameRef, NamedOrBlankNodeRef, Quad, TermRef};
+use std::sync::Arc;
 use store::delta::IdQuad;
 use stream::{StreamId, Time};
 
@@ -35,20 +37,21 @@ impl Hub {
             share,
             streams,
             settings,
-            report_bytes,
+            journals,
             windows,
             ..
         } = self;
         if let Some(share) = share {
             let held = |id: &StreamId| streams.status(*id).map_or(0, |it| it.held_bytes);
             let streams: u64 = settings.keys().map(held).sum();
-            share.set(streams + windows.bytes() + *report_bytes);
+            let reports = journals.as_ref().map_or(0, |journals| journals.bytes());
+            share.set(streams + windows.bytes() + reports);
         }
     }
 
-    /// Reports that are kept for consumers hold so many bytes.
-    pub(in crate::standing) fn hold_reports(&mut self, bytes: u64) {
-        self.report_bytes = bytes;
+    /// Reports are kept here for consumers. What they hold is on the account, and given back where a push needs the room.
+    pub(in crate::standing) fn keep_in(&mut self, journals: Arc<Journals>) {
+        self.journals = Some(journals);
         self.say_held();
     }
 
@@ -67,9 +70,17 @@ impl Hub {
             self.sweep_terms();
         }
         self.say_held();
+        if let (Err(exhausted), Some(journals)) = (self.ask(stream, bytes), &self.journals) {
+            let all = exhausted.used.saturating_add(exhausted.asked);
+            journals.give_back(all.saturating_sub(exhausted.limit));
+            self.say_held();
+        }
         self.ask(stream, bytes).map_err(|exhausted| {
             let name = self.settings.get(&stream).map_or("", |it| it.name.as_str());
-            no_room(name, bytes, exhausted)
+            let own = self.streams.status(stream).map_or(0, |it| it.held_bytes);
+            let most = self.share.as_ref().map_or(u64::MAX, StreamShare::most);
+            let wanted = (bytes > most).then(|| own.saturating_add(bytes));
+            no_room(name, bytes, exhausted, wanted)
         })
     }
 
@@ -110,14 +121,19 @@ fn terms_bytes(quad: &Quad) -> usize {
     subject + quad.predicate.as_str().len() + object + graph + 4 * TERM_BYTES
 }
 
-fn no_room(stream: &str, bytes: u64, exhausted: Exhausted) -> QueryError {
+/// `wanted`: what the stream would hold, where that is more than all may hold together whatever goes meanwhile.
+fn no_room(stream: &str, bytes: u64, exhausted: Exhausted, wanted: Option<u64>) -> QueryError {
     let message = format!(
         "the stream <{stream}> has no room for {bytes} bytes more: all streams together hold {}",
         exhausted.used
     );
     QueryError::new(Kind::Memory, message)
         .with_hint("send them again later; shorter windows or a larger memory pool make room")
-        .with_limit(Unit::Bytes, exhausted.limit, exhausted.used)
+        .with_limit(
+            Unit::Bytes,
+            exhausted.limit,
+            wanted.unwrap_or(exhausted.used.min(exhausted.limit)),
+        )
 }
 
 #[cfg(test)]

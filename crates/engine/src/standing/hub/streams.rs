@@ -3,7 +3,7 @@
 //! A stream that stores something needs a database that can be changed. The predicates and the graph that its
 //! definition names get ids when it is made.
 
-use super::super::info::{HubStream, SOURCES_SHOWN, SourceInfo, StreamInfo};
+use super::super::info::{HubStream, SOURCES_SHOWN, SourceInfo, StreamFigures, StreamInfo};
 use super::super::items::too_large;
 use super::super::log::messages::Message;
 use super::super::registered::Registered;
@@ -151,6 +151,33 @@ impl Hub {
         infos
     }
 
+    /// What each stream holds, by name: a walk over the streams, and not over who reads them.
+    pub fn figures(&self) -> Vec<StreamFigures> {
+        let figures = self.settings.keys().map(|id| self.figures_of(*id));
+        let mut figures: Vec<StreamFigures> = figures.filter_map(Result::ok).collect();
+        figures.sort_by(|one, other| one.name.cmp(&other.name));
+        figures
+    }
+
+    fn figures_of(&self, id: StreamId) -> Result<StreamFigures, QueryError> {
+        let status = self.streams.status(id).map_err(refused)?;
+        let settings = self.settings.get(&id);
+        let settings = settings.ok_or_else(|| refused(StreamError::NoStream(id)))?;
+        let held = self.streams.holdings(id).map_err(refused)?;
+        let term_bytes = self.terms.transient.bytes_of(TermHolder(id.0));
+        let sealed_bytes = held.item_bytes + held.slice_bytes;
+        Ok(StreamFigures {
+            name: settings.name.clone(),
+            held_bytes: status.held_bytes,
+            open_bytes: status.held_bytes.saturating_sub(sealed_bytes + term_bytes),
+            item_bytes: held.item_bytes,
+            slice_bytes: held.slice_bytes,
+            term_bytes,
+            items: held.items,
+            quads: held.quads,
+        })
+    }
+
     /// A stream by its name.
     pub fn stream_info(&self, name: &str) -> Result<StreamInfo, QueryError> {
         self.info(self.stream(name)?)
@@ -177,9 +204,7 @@ impl Hub {
         let status = self.streams.status(id).map_err(refused)?;
         let settings = self.settings.get(&id);
         let settings = settings.ok_or_else(|| refused(StreamError::NoStream(id)))?;
-        let held = self.streams.holdings(id).map_err(refused)?;
-        let term_bytes = self.terms.transient.bytes_of(TermHolder(id.0));
-        let sealed_bytes = held.item_bytes + held.slice_bytes;
+        let held = self.figures_of(id)?;
         let readers = self.queries.readers(id);
         let sources = self.streams.sources(id).map_err(refused)?;
         let idle = sources.iter().filter(|source| source.is_idle).count();
@@ -188,14 +213,14 @@ impl Hub {
             watermark_ms: status.watermark.0,
             covered_ms: status.covered.0,
             is_idle: status.is_idle,
-            held_bytes: status.held_bytes,
+            held_bytes: held.held_bytes,
             late: self.late.get(&id).map_or(0, |late| late.items),
-            open_bytes: status.held_bytes.saturating_sub(sealed_bytes + term_bytes),
+            open_bytes: held.open_bytes,
             item_bytes: held.item_bytes,
             slice_bytes: held.slice_bytes,
             items: held.items,
             quads: held.quads,
-            term_bytes,
+            term_bytes: held.term_bytes,
             arrivals: self.arrivals.get(&id).copied().unwrap_or_default(),
             source_count: sources.len() as u64,
             idle_source_count: idle as u64,

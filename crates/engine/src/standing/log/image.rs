@@ -204,7 +204,8 @@ impl HubImage {
             for _ in 0..take.count()? {
                 let line = take.text()?.into();
                 let instance = take.flag()?.then(|| take.text()).transpose()?;
-                journal.add(line, instance.map(Into::into));
+                // All of them are older than what comes from now on.
+                journal.add(line, instance.map(Into::into), 0);
             }
             image.journals.insert(name, journal);
         }

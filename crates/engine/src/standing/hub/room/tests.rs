@@ -2,10 +2,12 @@
 
 use crate::error::Kind;
 use crate::standing::hub::Hub;
+use crate::standing::journal::Journals;
 use crate::standing::{HubStream, TimedQuads, read_standing, recorded};
 use crate::{Database, Options, testing};
 use std::fmt::Write;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 const FLOOD: &str = "urn:flood";
 const CALM: &str = "urn:calm";
@@ -116,8 +118,13 @@ fn reports_that_are_kept_are_on_the_account_and_all_is_given_back() {
     until(&mut hub, 1);
     let streams = held(&hub);
     assert!(streams > 0);
-    hub.hold_reports(5000);
-    assert_eq!(database.pool().stream_bytes(), streams + 5000);
+    let journals = Arc::new(Journals::new(64 << 20));
+    journals.open("long");
+    hub.keep_in(Arc::clone(&journals));
+    journals.add("long", "x".repeat(5000).into(), None);
+    hub.say_held();
+    assert!(journals.bytes() >= 5000);
+    assert_eq!(database.pool().stream_bytes(), streams + journals.bytes());
     drop(hub);
     assert_eq!(database.pool().stream_bytes(), 0);
 }
@@ -236,4 +243,28 @@ fn what_a_query_cannot_write_is_a_gap_of_its_stream() {
         (6000, 2, None),
     ];
     assert_eq!(told, expected);
+}
+
+/// No push waits because of reports that are kept for those who come late: the oldest of them go.
+#[test]
+fn reports_that_are_kept_make_room_for_what_comes() {
+    const POOL: u64 = 8 << 20;
+    let (database, mut hub) = bench(POOL);
+    // Far more than they would ever hold.
+    let journals = Arc::new(Journals::new(u64::MAX));
+    for query in 0..135 {
+        journals.open(&query.to_string());
+        for _ in 0..16 {
+            journals.add(&query.to_string(), "x".repeat(4 << 10).into(), None);
+        }
+    }
+    hub.keep_in(Arc::clone(&journals));
+    let before = journals.bytes();
+    assert!(before > POOL && database.pool().stream_bytes() >= before);
+    hub.push(FLOOD, "", None, &items(0, 1000), None).unwrap();
+    let after = journals.bytes();
+    assert!(after < POOL && after > POOL / 2, "{after} bytes are left");
+    let read = |query: &str| journals.lock()[query].after(0, None, 100);
+    assert_eq!(read("0").missed + read("0").entries.len() as u64, 16);
+    assert!(read("0").missed > 0 && read("134").missed == 0);
 }
