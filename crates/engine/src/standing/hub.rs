@@ -21,7 +21,7 @@ mod streams;
 mod templates;
 mod terms;
 
-pub(super) use templates::ReadTemplate;
+pub(super) use templates::{ReadInstances, ReadTemplate};
 
 use super::costs::{HubCosts, timed};
 use super::info::{Arrivals, HubStream};

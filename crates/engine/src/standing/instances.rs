@@ -131,16 +131,49 @@ impl Instances {
             if batch.is_empty() {
                 return Ok(added);
             }
-            if let Some((max, hint)) = max
-                && self.len() + batch.len() > max
-            {
-                let message = format!("the template would have more than {max} instances");
-                return Err(QueryError::new(Kind::Shape, message)
-                    .with_limit(Unit::Count, max as u64, (self.len() + batch.len()) as u64)
-                    .with_hint(hint));
-            }
+            self.check_count(batch.len(), max)?;
             added += self.add_batch(database, given, batch)?;
         }
+    }
+
+    /// An error where there would be too many with so many more.
+    fn check_count(
+        &self,
+        more: usize,
+        max: Option<(usize, &'static str)>,
+    ) -> Result<(), QueryError> {
+        let count = self.len() + more;
+        match max {
+            Some((max, hint)) if count > max => {
+                let message = format!("the template would have more than {max} instances");
+                Err(QueryError::new(Kind::Shape, message)
+                    .with_limit(Unit::Count, max as u64, count as u64)
+                    .with_hint(hint))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds all of others that have the same parameters, in their order, with numbers of their own here; gives their number. On an
+    /// error none is added.
+    pub(super) fn take_in(
+        &mut self,
+        others: Instances,
+        max: Option<(usize, &'static str)>,
+    ) -> Result<u64, QueryError> {
+        self.check_count(others.len(), max)?;
+        self.check_names(others.len(), others.named.keys().map(|name| &**name))?;
+        let before = self.made;
+        for instance in others.all.iter().filter(|instance| instance.row != NONE) {
+            self.add_one(instance.name.clone(), &others.cells(instance.row));
+        }
+        // What they hold there is given back first.
+        drop(others);
+        if let Err(refused) = self.account() {
+            self.take_back(before);
+            return Err(refused);
+        }
+        Ok(self.made - before)
     }
 
     fn add_batch(
@@ -149,7 +182,8 @@ impl Instances {
         given: &mut TermCounts,
         batch: Vec<Binding>,
     ) -> Result<u64, QueryError> {
-        self.check_batch(&batch)?;
+        let names = batch.iter().filter_map(|binding| binding.name.as_deref());
+        self.check_names(batch.len(), names)?;
         let width = self.parameters.len();
         let mut terms: Vec<TermRef<'_>> = Vec::with_capacity(batch.len() * width);
         for binding in &batch {
@@ -177,15 +211,19 @@ impl Instances {
     }
 
     /// An error where an instance would have the name of another one, or there is no number left.
-    fn check_batch(&self, batch: &[Binding]) -> Result<(), QueryError> {
-        if batch.len() > GIVEN_ROWS_MAX - self.all.len() {
+    fn check_names<'n>(
+        &self,
+        count: usize,
+        given: impl Iterator<Item = &'n str>,
+    ) -> Result<(), QueryError> {
+        if count > GIVEN_ROWS_MAX - self.all.len() {
             return Err(QueryError::new(
                 Kind::Shape,
                 "no more instances can be numbered",
             ));
         }
         let mut names = HashSet::new();
-        for name in batch.iter().filter_map(|binding| binding.name.as_deref()) {
+        for name in given {
             if self.named.contains_key(name) || !names.insert(name) {
                 let message = format!("an instance `{name}` is there already");
                 return Err(QueryError::new(Kind::Conflict, message)

@@ -22,7 +22,7 @@
 //! is durable when a push returns. Checkpoints keep an image of it ([`Keeper`]).
 
 use super::costs::HubCosts;
-use super::hub::{Hub, ReadTemplate, Reported, no_query};
+use super::hub::{Hub, ReadInstances, ReadTemplate, Reported, no_query};
 use super::info::{HubStream, LastReport, QueryInfo, StreamFigures, StreamInfo};
 use super::instances::Bindings;
 use super::items::{Positions, TimedQuads};
@@ -253,7 +253,10 @@ impl Live {
 
     /// Adds instances to a template; see [`Hub::add_instances`].
     pub fn add_instances(&self, template: &str, bindings: Bindings<'_>) -> Result<u64, QueryError> {
-        self.hub().add_instances(template, bindings)
+        let shape = self.hub().template_shape(template)?;
+        // Without the lock of the streams, which go on meanwhile.
+        let read = ReadInstances::read(&self.inner.database, template, shape, bindings)?;
+        self.hub().add_read(template, read)
     }
 
     /// Forgets an instance of a template.

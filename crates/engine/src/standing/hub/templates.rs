@@ -1,7 +1,7 @@
 //! Templates of a hub: registered by one table of constants, and instances that come and go afterwards.
 //!
-//! A table is read, and its terms get their ids, before the hub is asked for anything ([`ReadTemplate`]): a million rows
-//! take seconds, and streams go on meanwhile.
+//! A table is read, and its terms get their ids, before the hub is asked for anything ([`ReadTemplate`], [`ReadInstances`]): a
+//! million rows take seconds, and streams go on meanwhile.
 
 use super::super::instances::{Binding, Bindings, Instances};
 use super::super::log::messages::Message;
@@ -50,6 +50,49 @@ impl ReadTemplate {
     }
 }
 
+/// What the rows of a template are.
+pub(in crate::standing) struct TemplateShape {
+    parameters: Vec<String>,
+    /// How many there may be, and what to do about more.
+    max: Option<(usize, &'static str)>,
+}
+
+/// Instances of a template that is there, ready to be added.
+pub(in crate::standing) struct ReadInstances {
+    instances: Instances,
+    /// The terms that there were afterwards.
+    given: TermCounts,
+}
+
+impl ReadInstances {
+    /// Reads the table of a template's instances. What they hold is drawn on the memory of queries. Errors: of the columns, of a row, of
+    /// memory.
+    pub(in crate::standing) fn read(
+        database: &Database,
+        template: &str,
+        shape: TemplateShape,
+        mut bindings: Bindings<'_>,
+    ) -> Result<ReadInstances, QueryError> {
+        let places = places_of(&shape.parameters, &bindings.parameters)?;
+        let mut rows = std::iter::from_fn(|| {
+            let row = bindings.rows.next()?;
+            Some(row.map(|row| {
+                let term = |at: &usize| row.terms.get(*at).cloned();
+                Binding {
+                    terms: places.iter().filter_map(term).collect(),
+                    name: row.name,
+                }
+            }))
+        });
+        let shared = database.shared();
+        let budget = Budget::new(&shared.pool, shared.options.query_memory_bytes);
+        let mut instances = Instances::new(template.to_owned(), shape.parameters, budget);
+        let mut given = TermCounts::default();
+        instances.add(database, &mut given, &mut rows, shape.max)?;
+        Ok(ReadInstances { instances, given })
+    }
+}
+
 impl Hub {
     /// Registers a template from this moment on, by the name that its text gives or else this one, with an instance for
     /// each row of a table of constants; gives its name and the number of instances. Needs `query::STACK_BYTES_MIN`
@@ -88,35 +131,48 @@ impl Hub {
     }
 
     /// Adds instances to a template, a row each; gives their number. The columns are the template's parameters, in any
-    /// order. On an error those of the batches before it, of some thousand rows, are added.
+    /// order. On an error none is added.
     pub fn add_instances(
         &mut self,
         template: &str,
-        mut bindings: Bindings<'_>,
+        bindings: Bindings<'_>,
     ) -> Result<u64, QueryError> {
-        let database = self.base.database()?.clone();
+        let shape = self.template_shape(template)?;
+        let read = ReadInstances::read(self.base.database()?, template, shape, bindings)?;
+        self.add_read(template, read)
+    }
+
+    /// What the rows of a template are.
+    pub(in crate::standing) fn template_shape(
+        &mut self,
+        template: &str,
+    ) -> Result<TemplateShape, QueryError> {
         let many = self.many(template)?;
-        let places = places_of(&many.instances.parameters, &bindings.parameters)?;
-        let mut rows = std::iter::from_fn(|| {
-            let row = bindings.rows.next()?;
-            Some(row.map(|row| {
-                let term = |at: &usize| row.terms.get(*at).cloned();
-                Binding {
-                    terms: places.iter().filter_map(term).collect(),
-                    name: row.name,
-                }
-            }))
-        });
-        let max = many.instances_max();
-        let before = many.instances.made();
-        let mut given = TermCounts::default();
-        let added = many.instances.add(&database, &mut given, &mut rows, max);
-        self.terms.given = self.terms.given.or_more(given);
+        Ok(TemplateShape {
+            parameters: many.instances.parameters.clone(),
+            max: many.instances_max(),
+        })
+    }
+
+    /// Adds instances that were read.
+    pub(in crate::standing) fn add_read(
+        &mut self,
+        template: &str,
+        read: ReadInstances,
+    ) -> Result<u64, QueryError> {
+        let many = self.many(template)?;
+        if many.instances.parameters != read.instances.parameters {
+            let message = format!("the template `{template}` was registered again meanwhile");
+            return Err(QueryError::new(Kind::Conflict, message));
+        }
+        let (max, before) = (many.instances_max(), many.instances.made());
+        let added = many.instances.take_in(read.instances, max)?;
+        self.terms.given = self.terms.given.or_more(read.given);
         let said = self.say_instances(template, before);
         if said.is_err() {
             self.many(template)?.instances.take_back(before);
         }
-        said.and(added)
+        said.map(|()| added)
     }
 
     /// Tells the log of the instances with numbers above this one.

@@ -1,7 +1,9 @@
 //! Streams that catch up leave room for others between turns.
 
 use super::*;
+use crate::standing::instances::Binding;
 use crate::testing;
+use oxrdf::NamedNode;
 
 const STREAM: &str = "urn:s";
 
@@ -51,4 +53,56 @@ fn others_are_served_while_a_stream_catches_up() {
     let last = live.queries()[0].reports;
     let read = live.reports("q", last - 1, 10, Duration::ZERO).unwrap();
     assert_eq!((last, read.entries.len()), (all, 1));
+}
+
+/// A table of instances is read while others have the streams; one that is refused adds nothing.
+#[test]
+fn instances_are_read_while_others_have_the_streams() {
+    let live = bench();
+    let text = format!(
+        "#@ report=close,rows\nSELECT ?o FROM NAMED WINDOW <urn:w> ON <{STREAM}> [RANGE PT1S STEP PT1S] \
+         WHERE {{ WINDOW <urn:w> {{ ?s <urn:p> ?o }} }}"
+    );
+    let row = |number: u64| {
+        Ok(Binding {
+            name: Some(format!("of {number}")),
+            terms: vec![NamedNode::new_unchecked(format!("urn:{number}")).into()],
+        })
+    };
+    let table = |rows: Vec<Result<Binding, QueryError>>| Bindings {
+        parameters: vec!["s".to_owned()],
+        rows: Box::new(rows.into_iter()),
+    };
+    let registered = live.register_table(&text, "many", table(vec![row(0)]));
+    assert_eq!(registered.unwrap().1, 1);
+    let asked = live.clone();
+    let rows = std::iter::once_with(move || {
+        let (tell, told) = std::sync::mpsc::channel();
+        std::thread::spawn(move || tell.send(asked.queries().len()));
+        let served = told.recv_timeout(Duration::from_secs(5));
+        assert_eq!(served, Ok(2), "nobody is served while a table is read");
+        row(1)
+    });
+    let bindings = Bindings {
+        parameters: vec!["s".to_owned()],
+        rows: Box::new(rows),
+    };
+    assert_eq!(live.add_instances("many", bindings), Ok(1));
+    let mistake = || Err(QueryError::new(Kind::Syntax, "no row"));
+    for (refused, kind) in [
+        (vec![row(2), mistake()], Kind::Syntax),
+        (vec![row(2), row(2)], Kind::Conflict),
+        (vec![row(2), row(1)], Kind::Conflict),
+    ] {
+        let refused = live.add_instances("many", table(refused)).unwrap_err();
+        assert_eq!(refused.kind, kind);
+    }
+    assert_eq!(
+        live.add_instances("many", table(vec![row(2), row(3)])),
+        Ok(2)
+    );
+    for number in 0..4 {
+        live.need_instance("many", &format!("of {number}")).unwrap();
+    }
+    assert_eq!(live.queries()[0].template.as_ref().unwrap().instances, 4);
 }
