@@ -119,10 +119,7 @@ pub(crate) fn compile(
     };
     let steps = &prepared.plan().steps;
     let nothing = |step, why| Err(GpuError::Nothing { step, why });
-    let first = match compiler.decided(steps) {
-        Ok(first) => first,
-        Err(error) => return Err(error),
-    };
+    let first = compiler.decided(steps)?;
     let (seed, slot) = match steps.get(first).map(|step| compiler.seed(first, step)) {
         None => return nothing(first, NotCovered::End),
         Some(Err(Stop::Why(why))) => return nothing(first, why),

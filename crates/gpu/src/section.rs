@@ -57,7 +57,7 @@ pub struct Section {
     launches: u64,
     /// What the last launch was to post.
     sequence: u64,
-    _images: Vec<Arc<Image>>,
+    images: Vec<Arc<Image>>,
 }
 
 /// How a strip's beginning and length stand in the arguments.
@@ -135,7 +135,7 @@ impl Section {
             why: program.why,
             launches: 0,
             sequence: 0,
-            _images: images,
+            images,
             device,
             stream,
         })
@@ -270,30 +270,23 @@ impl Section {
         let mut codes = vec![0u32; count];
         self.device
             .download(&self.stream, &slice, bytemuck::cast_slice_mut(&mut codes))?;
-        let decode = self.decoder(column)?;
-        Ok(codes.into_iter().map(decode).collect())
+        Ok(codes.into_iter().map(self.decoder(column)).collect())
     }
 
     /// How codes of a column become ids.
-    fn decoder(
-        &self,
-        column: &layout::Column,
-    ) -> Result<impl Fn(u32) -> VertexId + use<>, GpuError> {
+    fn decoder(&self, column: &layout::Column) -> impl Fn(u32) -> VertexId + use<> {
         let bits = column.plane_bits;
-        let bases = self
-            ._images
-            .iter()
-            .find(|image| image.segment.neighbours.bases == column.bases)
-            .map(|image| image.bases.clone());
-        let bases = match (bits, bases) {
-            (1.., Some(bases)) => bases,
+        let mut images = self.images.iter();
+        let image = images.find(|image| image.segment.neighbours.bases == column.bases);
+        let bases = match (bits, image) {
+            (1.., Some(image)) => image.bases.clone(),
             _ => vec![column.base],
         };
-        Ok(move |code: u32| {
+        move |code: u32| {
             let plane = code.checked_shr(32 - bits).unwrap_or(0);
             let rest = u64::from(code) & (u64::from(u32::MAX) >> bits);
             VertexId::from_bits(bases[plane as usize].wrapping_add(rest))
-        })
+        }
     }
 }
 

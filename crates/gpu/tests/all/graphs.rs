@@ -8,6 +8,7 @@ use query::plan::Plan;
 use query::statistics::Statistics;
 use query::{ParseOptions, PlanOptions, Planner};
 use rdf::{Tag, VertexId};
+use std::fmt::Write;
 use std::sync::Arc;
 use store::Snapshot;
 use store::testing::{IdQuad, snapshot_of};
@@ -125,24 +126,24 @@ impl World {
             };
             let (subject, object) = (end(random, true), end(random, false));
             let predicate = text_of(predicate(random.below(PREDICATES)));
-            text += &format!("{subject} {predicate} {object} . ");
+            let _ = write!(text, "{subject} {predicate} {object} . ");
         }
         (text, variables)
     }
+}
 
-    /// A query, planned without statistics.
-    pub fn plan(&self, text: &str) -> (Plan, Vec<Option<VertexId>>) {
-        let query = query::parse(text, &ParseOptions::default()).expect("a query");
-        let id = |term: &oxrdf::Term| match term {
-            oxrdf::Term::NamedNode(node) => {
-                let number = node.as_str().strip_prefix("http://e/");
-                number.map(|number| iri(number.parse().expect("a number")))
-            }
-            _ => None,
-        };
-        let ids: Vec<Option<VertexId>> = query.constants().iter().map(id).collect();
-        let planner = Planner::new(Statistics::default());
-        let plan = planner.plan(&query, &ids, &[], PlanOptions::DEFAULT);
-        (plan.expect("a plan"), ids)
-    }
+/// A query, planned without statistics.
+pub fn plan(text: &str) -> (Plan, Vec<Option<VertexId>>) {
+    let query = query::parse(text, &ParseOptions::default()).expect("a query");
+    let id = |term: &oxrdf::Term| match term {
+        oxrdf::Term::NamedNode(node) => {
+            let number = node.as_str().strip_prefix("http://e/");
+            number.map(|number| iri(number.parse().expect("a number")))
+        }
+        _ => None,
+    };
+    let ids: Vec<Option<VertexId>> = query.constants().iter().map(id).collect();
+    let planner = Planner::new(Statistics::default());
+    let plan = planner.plan(&query, &ids, &[], PlanOptions::DEFAULT);
+    (plan.expect("a plan"), ids)
 }

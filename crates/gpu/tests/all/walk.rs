@@ -1,6 +1,6 @@
 //! Random queries over random graphs: what the device gives, walked to the end on the processor, is what the processor gives.
 
-use crate::graphs::World;
+use crate::graphs::{World, plan};
 use device::Device;
 use device::cuda::Cuda;
 use device::twin::Twin;
@@ -62,7 +62,7 @@ struct Case<'a> {
     columns: Vec<Slot>,
 }
 
-impl<'a> Case<'a> {
+impl Case<'_> {
     /// `None`, where that takes too long for a test.
     fn on_processor(&self) -> Option<(Bag, Checksum)> {
         let (mut bag, mut sum) = (Bag::new(), Checksum::new(&self.columns));
@@ -150,7 +150,7 @@ fn text_of(world: &World, random: &mut Random) -> String {
 }
 
 fn run_query(world: &World, gpu: &Gpu, text: &str, share: &mut Share) {
-    let (plan, ids) = world.plan(text);
+    let (plan, ids) = plan(text);
     let (environment, terms) = (Environment::fixed(), PlainTerms::default());
     let snapshot = &*world.snapshot;
     let prepared = prepare(&plan, &ids, snapshot, Limits::none(), &environment);

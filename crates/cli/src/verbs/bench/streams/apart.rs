@@ -4,11 +4,23 @@
 //! The hub goes there and back, so no two threads touch it at once. Whoever waits for it spins: threads that take turns and sleep
 //! would be put onto one core.
 
-use super::sink::{Answer, evaluated};
-use somersault::{Hub, QueryError};
+use somersault::{Hub, QueryError, Reported};
 use std::hint::spin_loop;
+use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread;
+use std::time::Duration;
+
+/// A report, as far as it is timed.
+pub(super) struct Answer {
+    /// The query's name.
+    pub(super) query: String,
+    pub(super) rows: u64,
+    /// To rows as ids, where that is known.
+    pub(super) ids: Option<Duration>,
+    /// To rows of terms.
+    pub(super) terms: Duration,
+}
 
 /// What comes back.
 type Evaluated = (Result<Box<Hub>, QueryError>, Vec<Answer>);
@@ -59,4 +71,24 @@ fn next<T>(from: &Receiver<T>) -> Option<T> {
             Err(TryRecvError::Disconnected) => return None,
         }
     }
+}
+
+/// Evaluates all that is ready. A report that failed is an error.
+pub(super) fn evaluated(
+    mut hub: Box<Hub>,
+    answers: &mut Vec<Answer>,
+) -> Result<Box<Hub>, QueryError> {
+    let shown = hub.evaluate_due_and_ready(&mut |Reported { mut report, .. }| {
+        if let Some(failure) = report.failure.take() {
+            return Err(failure);
+        }
+        answers.push(Answer {
+            rows: report.rows.len() as u64,
+            ids: Some(report.exec.saturating_sub(report.decoding)),
+            terms: report.exec,
+            query: report.query,
+        });
+        Ok(ControlFlow::Continue(()))
+    });
+    shown.map(|_| hub)
 }

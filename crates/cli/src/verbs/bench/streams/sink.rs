@@ -3,16 +3,12 @@
 //! The first tells of each report how long it was on its way to ids. The second is told of as a server is: of each query
 //! the last report, with its terms.
 
-use super::apart::Evaluator;
+use super::apart::{Answer, Evaluator, evaluated};
 use super::{Asked, failure};
 use crate::exit::{Code, Failure, Outcome};
 use crate::trouble::Trouble;
-use somersault::{
-    Database, Hub, HubCosts, HubStream, Live, QueryError, Reported, TimedQuads, read_standing,
-};
+use somersault::{Database, Hub, HubCosts, HubStream, Live, QueryError, TimedQuads, read_standing};
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
-use std::time::Duration;
 use workload::lsbench::Stream;
 
 /// The only source of each stream.
@@ -35,17 +31,6 @@ pub(super) enum Sink {
         /// The close of the last report of each query that was seen (milliseconds).
         seen: BTreeMap<String, u64>,
     },
-}
-
-/// A report, as far as it is timed.
-pub(super) struct Answer {
-    /// The query's name.
-    pub(super) query: String,
-    pub(super) rows: u64,
-    /// To rows as ids, where that is known.
-    pub(super) ids: Option<Duration>,
-    /// To rows of terms.
-    pub(super) terms: Duration,
 }
 
 impl Sink {
@@ -176,24 +161,4 @@ fn advance(
         };
     }
     Ok(hub)
-}
-
-/// Evaluates all that is ready. A report that failed is an error.
-pub(super) fn evaluated(
-    mut hub: Box<Hub>,
-    answers: &mut Vec<Answer>,
-) -> Result<Box<Hub>, QueryError> {
-    let shown = hub.evaluate_due_and_ready(&mut |Reported { mut report, .. }| {
-        if let Some(failure) = report.failure.take() {
-            return Err(failure);
-        }
-        answers.push(Answer {
-            rows: report.rows.len() as u64,
-            ids: Some(report.exec.saturating_sub(report.decoding)),
-            terms: report.exec,
-            query: report.query,
-        });
-        Ok(ControlFlow::Continue(()))
-    });
-    shown.map(|_| hub)
 }

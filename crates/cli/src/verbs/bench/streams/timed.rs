@@ -1,7 +1,8 @@
 //! A run of `bench streams`: what each step of 100 ms took, by query, by stream and by phase.
 
+use super::apart::Answer;
 use super::made::Steps;
-use super::sink::{Answer, Sink};
+use super::sink::Sink;
 use super::{Asked, SLICE_MS};
 use crate::arguments::StreamMix;
 use crate::exit::Failure;
