@@ -7,8 +7,8 @@
 //!
 //! Nothing is read while a batch is taken, so a source is slowed down by TCP, and by nothing else where the stream's budget is
 //! full or the server is busy: the batch is tried again, in halves where its stream is full, and no answer says 429 in the
-//! middle of a body. Each batch is taken whole or not at all. What cannot be taken by waiting ends the request with its problem;
-//! what came before it stays.
+//! middle of a body. Each batch is taken whole or not at all. What cannot be taken by waiting ends the request with its problem,
+//! also a line that alone is more than its stream may hold (413); what came before it stays.
 //!
 //! Memory: a batch, or one longer line, drawn on the account of bodies.
 

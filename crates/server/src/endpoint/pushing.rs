@@ -21,7 +21,7 @@ use crate::endpoint::call::{Call, Named, answered, name, with};
 use crate::endpoint::socket::handshake::is_asked;
 use crate::endpoint::socket::{SocketEnd, SocketLimits, WebSocket, over};
 use crate::endpoint::streams;
-use crate::endpoint::taking::{PushAccount, delivery, failed, feed};
+use crate::endpoint::taking::{PushAccount, delivery, failed, feed, is_hopeless};
 use crate::request::intake::Intake;
 use crate::request::items::{Delivery, ItemsForm, ReadItems};
 use crate::response::problem::Problem;
@@ -146,7 +146,7 @@ impl Pushing {
         };
         let (name, said) = (stream.clone(), delivery.clone());
         let look = move |live: &Live| {
-            let is_arrival_time = live.stream(&name).map_err(failed)?.settings.arrival_time;
+            let is_arrival_time = live.has_arrival_time(&name).map_err(failed)?;
             match said.read(Some(form), &empty, is_arrival_time) {
                 // Nothing is no document in some formats.
                 Err(problem) if problem.malformed().is_none() => Err(problem),
@@ -321,12 +321,14 @@ impl Attempt {
                 })
             }
             Err(problem) => {
-                let is_too_large = |(used, limit): (u64, u64)| used - used.min(held_bytes) > limit;
-                let used = problem.used_and_limit();
                 let is_indivisible = count <= 1 || (is_counted && read.rejected > 0);
-                let is_hopeless = is_indivisible && used.is_some_and(is_too_large);
+                let problem = if is_indivisible && is_hopeless(&problem, held_bytes) {
+                    problem.for_good()
+                } else {
+                    problem
+                };
                 Err(Refusal {
-                    is_final: is_hopeless || !problem.is_for_now(),
+                    is_final: !problem.is_for_now(),
                     problem,
                     items: count,
                 })

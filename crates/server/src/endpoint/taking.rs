@@ -72,17 +72,23 @@ pub(crate) async fn taken(
         if !is_part {
             read = read.or_refused()?;
         }
-        if read.rejected > 0 {
-            live.count_rejected(&stream, read.rejected)
-                .map_err(failed)?;
-        }
         let positions = delivery.position.map(|first| Positions {
             first,
             count: read.positions,
             rejected: &read.unfilled,
         });
         let (source, items) = (&delivery.source, &read.items);
-        let pushed = feed(live, &stream, source, items, read.watermark_ms, positions)?;
+        let held_bytes = live.held_bytes(&stream).map_err(failed)?;
+        let pushed = feed(live, &stream, source, items, read.watermark_ms, positions);
+        let pushed = pushed.map_err(|problem| match items.len() {
+            1 if is_hopeless(&problem, held_bytes) => problem.for_good(),
+            _ => problem,
+        })?;
+        // What is not taken comes again.
+        if read.rejected > 0 {
+            live.count_rejected(&stream, read.rejected)
+                .map_err(failed)?;
+        }
         Ok(PushAccount::of(pushed, read))
     };
     with(server, take).await
@@ -102,6 +108,12 @@ pub(crate) fn feed(
         Kind::Memory => Problem::full(&error),
         _ => failed(error),
     })
+}
+
+/// Whether there will never be room for what was refused so by a stream that held so many bytes: it alone is too much.
+pub(crate) fn is_hopeless(problem: &Problem, held_bytes: u64) -> bool {
+    let used = problem.used_and_limit();
+    used.is_some_and(|(used, limit)| used - used.min(held_bytes) > limit)
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "for `map_err`")]

@@ -313,6 +313,14 @@ impl Problem {
         )
     }
 
+    /// 413: the same can never be taken, whatever goes meanwhile.
+    pub fn for_good(mut self) -> Problem {
+        self.0.status = StatusCode::PAYLOAD_TOO_LARGE;
+        self.0.hint = Some("send less at once, or make the stream again with a larger budget");
+        self.0.headers.retain(|(name, _)| *name != RETRY_AFTER);
+        self
+    }
+
     /// How much there is too much of: what was used, and the limit.
     pub fn used_and_limit(&self) -> Option<(u64, u64)> {
         self.0.used.zip(self.0.limit)

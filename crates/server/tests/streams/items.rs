@@ -275,6 +275,69 @@ fn a_source_that_counts_sends_again_what_it_has_no_answer_for() {
     assert_eq!(found(&served), [(1000, all.to_vec())]);
 }
 
+/// A line of a body without end that can never be taken ends it; what came before it stays.
+#[test]
+fn a_line_larger_than_the_budget_ends_the_body() {
+    let served = Served::new();
+    served.stream(LIKES, json!({ "budget": "64KiB", "absorb": "none" }));
+    let long = format!(
+        "5\t<http://e/p> <http://e/says> \"{}\" .\n",
+        "x".repeat(200_000)
+    );
+    let mut flow = served.flow(&format!("POST {}", items(LIKES)), TS);
+    flow.send("1\t<http://e/p> <http://e/says> \"a\" .\n");
+    flow.send(&long);
+    let problem = flow.end().problem(413);
+    assert_eq!(problem["limit"], 64 << 10, "{problem}");
+    assert_eq!(served.get(&at(LIKES))["items"], 1);
+    // In one piece it is the same, and nobody is told to send it again.
+    let answer = served.push("", TS, &long);
+    answer.problem(413);
+    assert!(!answer.has("retry-after"));
+}
+
+/// What is sent again where there was no room is counted once: also its lines that are malformed.
+#[test]
+fn what_is_tried_again_is_counted_once() {
+    let served = Served::new();
+    served.stream(
+        LIKES,
+        json!({ "budget": "64KiB", "idle": "never", "absorb": "none" }),
+    );
+    // A source that holds up the stream.
+    served.pushed(
+        "?source=other",
+        TS,
+        "0\t<http://e/p> <http://e/says> \"a\" .\n",
+    );
+    let lines: String = (0..40)
+        .map(|ms| {
+            format!(
+                "{}\t<http://e/p> <http://e/says> \"{ms} {}\" .\n",
+                100 + ms,
+                "y".repeat(1500)
+            )
+        })
+        .collect();
+    served.pushed("?source=fast", TS, &lines);
+    let mut flow = served.flow(&format!("POST {}?source=fast", items(LIKES)), TS);
+    flow.send(&format!(
+        "no item\n2000000\t<http://e/p> <http://e/says> \"{}\" .\n",
+        "z".repeat(20_000)
+    ));
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    assert_eq!(served.get(&at(LIKES))["items"], 41, "it waits");
+    for source in ["other", "fast"] {
+        served.pushed(&format!("?source={source}&watermark=1000000"), TS, "");
+    }
+    let account = flow.end().json();
+    assert_eq!(
+        (&account["taken"], &account["rejected"]),
+        (&json!(1), &json!(1))
+    );
+    assert_eq!(served.get(&at(LIKES))["rejected"], 1);
+}
+
 #[test]
 fn a_source_that_floods_disturbs_no_other_stream() {
     let served = Served::asked();

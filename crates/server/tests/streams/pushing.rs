@@ -196,7 +196,7 @@ fn an_item_larger_than_the_budget_is_refused() {
     let text = "x".repeat(200_000);
     let refused = source.asked(&format!("5\t<http://e/p> <http://e/says> \"{text}\" ."));
     assert_eq!(refused["type"], "refused", "{refused}");
-    assert_eq!(refused["problem"]["status"], 429);
+    assert_eq!(refused["problem"]["status"], 413);
     assert_eq!(refused["problem"]["limit"], 64 << 10);
     assert_eq!(source.closed().0, 1009);
     // What fits in halves is taken.

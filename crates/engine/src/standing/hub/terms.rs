@@ -115,6 +115,7 @@ impl Hub {
             }
             room => room,
         }
+        .inspect_err(|_| self.sweep_terms())
         .map_err(refused)?;
         if let (Some(text), false) = (text, items.is_empty()) {
             self.costing(
