@@ -283,6 +283,27 @@ fn an_unknown_configuration_key_names_the_nearest() {
 }
 
 #[test]
+fn a_gpu_that_must_be_there_and_is_not_is_said_before_anything_is_answered() {
+    let folder = folder();
+    let data = write(folder.path(), "good.nt", GOOD);
+    // No machine has so many.
+    let config = write(folder.path(), "c.toml", "[gpu]\ndevice = 1000\n");
+    let ask = |when| {
+        let asked = ["--gpu", when, "--query", "ASK { ?s ?p ?o }"];
+        let source = ["--config", text(&config), "query", "--data", text(&data)];
+        [&source[..], &asked].concat()
+    };
+    let said = ["gpu.use = always", "no device", "--gpu auto"];
+    fails(&ask("always"), 3, &said);
+    fails(&ask("often"), 2, &["--gpu", "auto, never, always"]);
+    for when in ["auto", "never"] {
+        let asked = run(ask(when));
+        assert_eq!(asked.code, Some(0), "{when}: {}", asked.errors);
+        assert_eq!(asked.errors, "", "{when}: nobody has to know");
+    }
+}
+
+#[test]
 fn bad_queries_end_with_their_place_or_their_limit() {
     let folder = folder();
     let data = write(folder.path(), "good.nt", GOOD);

@@ -16,6 +16,7 @@ mod live_queries;
 mod looks;
 mod many;
 mod numbers;
+mod on_device;
 mod oracle;
 mod parallel;
 mod plan_cache;

@@ -451,3 +451,28 @@ impl Page {
 fn seconds(micros: u64) -> f64 {
     micros as f64 / 1e6
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_is_counted() {
+        let mut page = Page::default();
+        let figures = DeviceFigures {
+            queries: 3,
+            failures: 2,
+            is_lost: true,
+            image_bytes: 4096,
+        };
+        write_device(&mut page, figures);
+        for line in [
+            "# TYPE somersault_device_queries_total counter\nsomersault_device_queries_total 3\n",
+            "# TYPE somersault_device_failures_total counter\nsomersault_device_failures_total 2\n",
+            "# TYPE somersault_device_lost gauge\nsomersault_device_lost 1\n",
+            "# TYPE somersault_device_image_bytes gauge\nsomersault_device_image_bytes 4096\n",
+        ] {
+            assert!(page.text.contains(line), "{line}: {}", page.text);
+        }
+    }
+}

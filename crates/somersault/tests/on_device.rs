@@ -1,0 +1,365 @@
+//! A database beside a device: which queries begin there, and that nobody sees a difference in answers.
+//!
+//! The device is the host twin, whose calls can be made to fail by number. Without a C++ compiler there is none, and tests
+//! say that they were skipped.
+
+use crate::support;
+use device::twin::Twin;
+use device::{Device, DeviceError};
+use somersault::config::{Config, Layers, Machine};
+use somersault::device::{Accelerator, DeviceFigures, Memory, Offload, Opened, configured};
+use somersault::load::{Request as LoadRequest, Source, Syntax, Unwatched, load_in_memory};
+use somersault::output::Collected;
+use somersault::{Database, Options, PlanDocument, Request};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use testkit::Answer;
+use testkit::graph::Format;
+use workload::lubm::{Lubm, Parameters, Syntax as LubmSyntax};
+use workload::queries::QUERIES;
+
+const MEMORY: Memory = Memory {
+    images: 16 << 20,
+    tables: 1 << 20,
+    sections: 2,
+};
+
+/// Expected to take more than the 2 ms from which a query is worth a launch.
+const HEAVY: &str = "SELECT (COUNT(*) AS ?n) { ?a <urn:p> ?b . ?b <urn:p> ?c . ?c <urn:p> ?d }";
+
+const LIGHT: &str = "SELECT ?b ?c { <urn:n0> <urn:p> ?b . ?b <urn:p> ?c }";
+
+/// What is asked of the failing device: rows, sums, order, a tail that the kernels do not cover.
+const ASKED: [&str; 4] = [
+    LIGHT,
+    "SELECT ?a ?b ?c { ?a <urn:p> ?b . ?b <urn:p> ?c . ?a <urn:q> ?c }",
+    "SELECT ?a (COUNT(?c) AS ?n) { ?a <urn:p> ?b . ?b <urn:p> ?c } GROUP BY ?a ORDER BY ?a",
+    "SELECT ?a ?c ?d { ?a <urn:p> ?b . ?b <urn:q> ?c OPTIONAL { ?c <urn:q> ?d } }",
+];
+
+/// A graph in which each of `vertices` has `degree` neighbours.
+fn ring(vertices: u32, degree: u32) -> String {
+    let mut text = String::new();
+    for vertex in 0..vertices {
+        for step in 1..=degree {
+            let next = (vertex + step * step) % vertices;
+            text += &format!("<urn:n{vertex}> <urn:p> <urn:n{next}> .\n");
+        }
+        let next = (vertex + 5) % vertices;
+        text += &format!("<urn:n{vertex}> <urn:q> <urn:n{next}> .\n");
+    }
+    text
+}
+
+fn twin() -> Option<Twin> {
+    match Twin::new(64 << 20, 7) {
+        Ok(twin) => Some(twin),
+        Err(error) => {
+            eprintln!("SKIPPED: {error}");
+            None
+        }
+    }
+}
+
+fn loaded(text: &str, accelerator: Option<Accelerator>) -> Database {
+    let accelerator = accelerator.map(Arc::new);
+    support::loaded_with(text, Format::NTriples, 1, accelerator).unwrap()
+}
+
+/// The rows of an answer as a bag.
+fn rows(database: &Database, text: &str) -> Vec<String> {
+    let answer = support::answer(database, text, 1);
+    match answer.unwrap_or_else(|error| panic!("{text}: {}", error.message())) {
+        Answer::Boolean(value) => vec![value.to_string()],
+        Answer::Rows { rows, .. } => {
+            let mut rows: Vec<String> = rows.iter().map(|row| format!("{row:?}")).collect();
+            rows.sort_unstable();
+            rows
+        }
+    }
+}
+
+fn figures(database: &Database) -> DeviceFigures {
+    database.device_figures().expect("it has a device")
+}
+
+/// The plan's document after a run that was profiled, and the plan for people.
+fn profiled(database: &Database, text: &str) -> (serde_json::Value, String) {
+    let mut query = database.start(&Request::new(text)).unwrap();
+    query.enable_profile();
+    query.run(&mut Collected::default()).unwrap();
+    let document = query.plan_document();
+    let text = query.explain_profile();
+    let read = PlanDocument::read(&document).expect("it is one");
+    assert_eq!(read.explain_profile(), text, "read back it is the same");
+    (serde_json::from_str(&document).unwrap(), text)
+}
+
+fn explained(database: &Database, text: &str) -> String {
+    database.start(&Request::new(text)).unwrap().explain()
+}
+
+#[test]
+fn only_what_is_wanted_begins_there() {
+    let text = ring(400, 12);
+    let expected = rows(&loaded(&text, None), HEAVY);
+    for (offload, light, heavy) in [
+        (Offload::Never, 0, 0),
+        (Offload::Auto, 0, 1),
+        (Offload::Always, 1, 1),
+    ] {
+        let Some(twin) = twin() else { return };
+        let device = Accelerator::new(Arc::new(twin), MEMORY, offload);
+        let database = loaded(&text, Some(device));
+        let started = database.start(&Request::new(HEAVY)).unwrap();
+        let steps = started.plan().steps.iter();
+        let expected_ns: f64 = steps.map(|step| step.estimate.cost_ns).sum();
+        assert!(expected_ns > 2e6, "{expected_ns} ns are worth a launch");
+        drop(started);
+        rows(&database, LIGHT);
+        assert_eq!(figures(&database).queries, light, "{offload:?}");
+        assert_eq!(rows(&database, HEAVY), expected);
+        assert_eq!(figures(&database).queries, light + heavy, "{offload:?}");
+        let has_images = figures(&database).image_bytes > 0;
+        assert_eq!(has_images, light + heavy > 0, "{offload:?}");
+    }
+}
+
+#[test]
+fn plans_say_what_ran_there_and_nothing_without_one() {
+    let text = ring(100, 4);
+    let grouped = ASKED[2];
+    let (document, said) = profiled(&loaded(&text, None), grouped);
+    assert!(document.get("device").is_none() && !said.contains("device"));
+    assert!(document["steps"][0].get("on_device").is_none());
+
+    let Some(device) = twin() else { return };
+    let device = Accelerator::new(Arc::new(device), MEMORY, Offload::Always);
+    let database = loaded(&text, Some(device));
+    let asked = explained(&database, grouped);
+    assert!(asked.contains("\ndevice: would be asked\n"), "{asked}");
+    let (document, said) = profiled(&database, grouped);
+    let places: Vec<_> = document["steps"].as_array().unwrap().iter().collect();
+    let on_device = places.iter().take_while(|step| step["on_device"] == true);
+    let covered = on_device.count();
+    assert!(covered >= 2, "{said}");
+    assert!(covered < places.len(), "groups are made here: {said}");
+    assert_eq!(places[covered]["on_device"], false);
+    assert!(places[0].get("found").is_none(), "it is not told: {said}");
+    assert_eq!(places[covered - 1]["found"]["rows"], 1600, "{said}");
+    let line = format!("\ndevice: steps 1 to {covered}, 1600 rows, ");
+    assert!(said.contains(&line), "{said}");
+    let why = format!("; step {} on the processors: ", covered + 1);
+    assert!(said.contains(&why), "{said}");
+    assert_eq!(said.matches("   (device)").count(), covered, "{said}");
+
+    let Some(device) = twin() else { return };
+    let device = Accelerator::new(Arc::new(device), MEMORY, Offload::Auto);
+    let database = loaded(&text, Some(device));
+    let light = "device: not asked: the plan is expected to take less than 2 ms\n";
+    assert!(explained(&database, LIGHT).contains(light));
+    let (document, said) = profiled(&database, LIGHT);
+    assert!(said.contains(light), "{said}");
+    assert!(document["steps"][0].get("on_device").is_none());
+}
+
+/// Every call of the device in turn fails, once or for good.
+#[test]
+fn whatever_call_fails_the_answer_is_the_processors() {
+    let text = ring(60, 5);
+    let on_processors = loaded(&text, None);
+    for query in ASKED {
+        let expected = rows(&on_processors, query);
+        for is_lost in [false, true] {
+            let mut call = 0;
+            while fails_at(call, is_lost, &text, query, &expected) {
+                call += 1;
+            }
+            assert!(call > 10, "{query}: only {call} calls could fail");
+        }
+    }
+}
+
+/// Asks with a device whose call of this number fails; whether there was such a call.
+fn fails_at(call: u64, is_lost: bool, text: &str, query: &str, expected: &[String]) -> bool {
+    let reason = "as planned".to_owned();
+    let error = if is_lost {
+        DeviceError::Lost { reason }
+    } else {
+        let call = "do it";
+        DeviceError::Refused { call, reason }
+    };
+    let Some(twin) = twin() else { return false };
+    let twin = Arc::new(twin.failing(call, error));
+    let device: Arc<dyn Device> = Arc::clone(&twin) as _;
+    let database = loaded(
+        text,
+        Some(Accelerator::new(device, MEMORY, Offload::Always)),
+    );
+    assert_eq!(rows(&database, query), expected, "call {call} of {query}");
+    let has_failed = twin.calls() > call;
+    let after = figures(&database);
+    assert_eq!(after.failures > 0, has_failed, "call {call} of {query}");
+    assert_eq!(after.is_lost, has_failed && is_lost);
+    if !has_failed {
+        return false;
+    }
+    assert_eq!(rows(&database, query), expected, "call {call}, once more");
+    let again = figures(&database);
+    if is_lost {
+        let calls = twin.calls();
+        assert_eq!(again, after, "it is not asked again");
+        rows(&database, query);
+        assert_eq!(twin.calls(), calls, "nor called");
+    } else {
+        assert!(again.queries > after.queries, "one that works is");
+    }
+    true
+}
+
+#[test]
+fn it_is_opened_beside_the_first_query_that_is_worth_it_and_again_after_a_loss() {
+    if twin().is_none() {
+        return;
+    }
+    let opened = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&opened);
+    let opener = move || {
+        let device = Twin::new(64 << 20, 7)?;
+        let reason = "as planned".to_owned();
+        let device = match count.fetch_add(1, Ordering::Relaxed) {
+            0 => device.failing(9, DeviceError::Lost { reason }),
+            _ => device,
+        };
+        let device: Arc<dyn Device> = Arc::new(device);
+        let memory = MEMORY;
+        Ok(Opened { device, memory })
+    };
+    let (tell, told) = std::sync::mpsc::channel();
+    let teller = move |what: &str| drop(tell.send(what.to_owned()));
+    let device = Accelerator::lazy(Box::new(opener), Box::new(teller), Offload::Auto);
+    let database = loaded(&ring(400, 12), Some(device));
+    let expected = ring_count(400, 12);
+    rows(&database, LIGHT);
+    assert_eq!(
+        opened.load(Ordering::Relaxed),
+        0,
+        "a light one opens nothing"
+    );
+    let asked = explained(&database, HEAVY);
+    let line = "device: would be opened, for the queries after this one\n";
+    assert!(asked.contains(line), "{asked}");
+    assert_eq!(
+        opened.load(Ordering::Relaxed),
+        0,
+        "nor does one that is explained"
+    );
+    let (_, said) = profiled(&database, HEAVY);
+    assert!(
+        said.contains("device: not asked: it is being opened\n"),
+        "{said}"
+    );
+
+    let until = Instant::now() + Duration::from_secs(60);
+    while figures(&database).failures == 0 {
+        assert!(rows(&database, HEAVY)[0].contains(&expected));
+        assert!(Instant::now() < until, "the device is opened");
+    }
+    let lost = Instant::now();
+    let what = told.recv_timeout(Duration::from_secs(60)).unwrap();
+    assert_eq!(
+        what,
+        "the device is lost: as planned; the processors serve all queries, and it is tried again after 1 s"
+    );
+    assert!(figures(&database).is_lost);
+    let (_, said) = profiled(&database, HEAVY);
+    let line = "device: not asked: it is lost, or did not open\n";
+    assert!(
+        said.contains(line) || lost.elapsed() > Duration::from_secs(1),
+        "{said}"
+    );
+    let queries = figures(&database).queries;
+    while figures(&database).queries == queries {
+        assert!(rows(&database, HEAVY)[0].contains(&expected));
+        assert!(Instant::now() < until, "it is opened again");
+    }
+    assert_eq!(opened.load(Ordering::Relaxed), 2);
+    assert!(!figures(&database).is_lost);
+}
+
+/// How many paths of three edges a ring has, as a row says it.
+fn ring_count(vertices: u64, degree: u64) -> String {
+    format!("\"{}\"", vertices * degree.pow(3))
+}
+
+#[test]
+fn a_configuration_without_a_device_is_none() {
+    let machine = Machine {
+        cores: 1,
+        free_memory_bytes: 1 << 30,
+    };
+    let mut layers = Layers::new();
+    layers
+        .add_flag("--gpu", "gpu.use", "never".to_owned())
+        .unwrap();
+    let config: Config = layers.check(machine).unwrap();
+    assert!(configured(&config, Box::new(|_| {})).unwrap().is_none());
+    assert!(Options::from(&config).accelerator.is_none());
+}
+
+/// Of LUBM-1 q1 and q3 are planned to find nothing, and the others ask for unknown predicates.
+const COVERED: [&str; 6] = ["q2", "q4", "q5", "q6", "q7", "q12"];
+
+/// LUBM-1, loaded.
+fn lubm(accelerator: Option<Accelerator>) -> Database {
+    let lubm = Lubm::new(Parameters::default(), LubmSyntax::NTriples).unwrap();
+    let source = Source::reader("lubm", lubm.reader(1).unwrap()).with_syntax(Syntax::NTriples);
+    let options = Options {
+        accelerator: accelerator.map(Arc::new),
+        ..Options::default()
+    };
+    let request = LoadRequest::default();
+    let loaded = load_in_memory(vec![source], &request, &options, &Unwatched);
+    loaded.expect("it loads").0
+}
+
+#[test]
+fn lubm_has_the_same_answers_there() {
+    let Some(twin) = twin() else { return };
+    let device = Accelerator::new(Arc::new(twin), MEMORY, Offload::Always);
+    let (beside, alone) = (lubm(Some(device)), lubm(None));
+    let (mut all, mut there) = (0, 0);
+    for query in QUERIES {
+        let expected = rows(&alone, query.text);
+        assert_eq!(rows(&beside, query.text), expected, "{}", query.name);
+        let (document, said) = profiled(&beside, query.text);
+        let steps = document["steps"].as_array().unwrap();
+        let covered = steps
+            .iter()
+            .filter(|step| step["on_device"] == true)
+            .count();
+        eprintln!(
+            "{}: {covered} of {} steps: {}",
+            query.name,
+            steps.len(),
+            document["device"]
+        );
+        let expected = if COVERED.contains(&query.name) {
+            steps.len()
+        } else {
+            0
+        };
+        assert_eq!(covered, expected, "{}: {said}", query.name);
+        if covered > 0 {
+            let rows = query.rows(1).expect("somebody counted them");
+            assert_eq!(steps[covered - 1]["found"]["rows"], rows, "{said}");
+        }
+        (all, there) = (all + steps.len(), there + covered);
+    }
+    eprintln!("{there} of {all} steps on the device");
+    let DeviceFigures {
+        queries, failures, ..
+    } = figures(&beside);
+    assert_eq!((queries, failures), (2 * COVERED.len() as u64, 0));
+}
