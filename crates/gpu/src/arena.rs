@@ -23,6 +23,11 @@ impl Arena {
         })
     }
 
+    /// All of it.
+    pub(crate) fn region(&self) -> &Region {
+        &self.region
+    }
+
     /// Bytes handed out.
     pub(crate) fn used(&self) -> u64 {
         self.used

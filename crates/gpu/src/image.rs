@@ -3,7 +3,7 @@
 use crate::arena::{ALIGNMENT, Arena};
 use crate::error::GpuError;
 use crate::layout;
-use device::{Device, Slice, Stream};
+use device::{Device, Region, Slice, Stream};
 use std::collections::HashMap;
 use std::sync::Arc;
 use store::raw::{RawIndex, RawNeighbours, RawSegment};
@@ -23,6 +23,8 @@ pub(crate) struct Image {
     dense: Vec<(u64, layout::Index)>,
     /// Whether edges are in several graphs, which no kernel tells apart.
     pub(crate) has_graphs: bool,
+    /// Where it lies: a section may outlive the [`Gpu`](crate::Gpu) that it is of.
+    _memory: Region,
 }
 
 impl Image {
@@ -163,6 +165,7 @@ impl Upload<'_> {
             last_key: raw.index.chunks.last().map_or(0, |chunk| chunk.last),
             dense,
             has_graphs: raw.graphs.is_some(),
+            _memory: self.arena.region().clone(),
         })
     }
 

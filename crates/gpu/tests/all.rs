@@ -1,5 +1,7 @@
 //! Sections on the host twin: the same answers as the walk on the processor.
 
+#[path = "all/faults.rs"]
+mod faults;
 #[path = "all/graphs.rs"]
 mod graphs;
 #[path = "all/walk.rs"]

@@ -1,0 +1,132 @@
+//! A device that fails at any call: an error, no panic, no other rows, and all memory is given back.
+
+use crate::graphs::World;
+use device::twin::Twin;
+use device::{Device, DeviceError};
+use explore::{Environment, Limits, prepare};
+use gpu::{Gpu, GpuError, Memory};
+use rdf::VertexId;
+use std::sync::Arc;
+use testkit::random::Random;
+
+/// Graphs, each with a query.
+const CASES: u64 = 12;
+
+const MEMORY: Memory = Memory {
+    images: 4 << 20,
+    tables: 16 << 10,
+    sections: 2,
+};
+
+/// All rows that a device gives for the beginning of a query, ascending; whatever was taken of it is given back on the way out.
+fn rows(device: &Arc<Twin>, world: &World, text: &str) -> Result<Vec<Vec<VertexId>>, GpuError> {
+    let (plan, ids) = world.plan(text);
+    let environment = Environment::fixed();
+    let prepared = prepare(&plan, &ids, &*world.snapshot, Limits::none(), &environment);
+    let prepared = prepared.expect("nothing of it is the device's");
+    let device: Arc<dyn Device> = Arc::<Twin>::clone(device);
+    let gpu = Gpu::new(device, Arc::clone(&world.snapshot), MEMORY)?;
+    let mut section = gpu.section(&prepared)?;
+    let mut rows = Vec::new();
+    section.run_all(|section, ran| {
+        let columns = section.read(0..ran.rows)?;
+        for row in 0..ran.rows as usize {
+            rows.push(columns.iter().map(|(_, ids)| ids[row]).collect());
+        }
+        Ok(())
+    })?;
+    rows.sort_unstable();
+    Ok(rows)
+}
+
+/// Graphs and queries that the device begins.
+fn cases() -> Vec<(u64, World, String)> {
+    let mut cases = Vec::new();
+    for seed in 0.. {
+        let mut random = Random::new(seed);
+        let world = World::random(&mut random);
+        let (patterns, _) = world.patterns(&mut random);
+        let text = format!("SELECT * {{ {patterns} }}");
+        let device = Arc::new(Twin::new(1 << 30, seed).expect("there is one"));
+        match rows(&device, &world, &text) {
+            Ok(rows) if rows.len() < 20_000 => cases.push((seed, world, text)),
+            Ok(_) | Err(GpuError::Nothing { .. } | GpuError::TooManyRows { .. }) => {}
+            Err(error) => panic!("seed {seed}: {error}"),
+        }
+        if cases.len() as u64 == CASES {
+            break;
+        }
+    }
+    cases
+}
+
+#[test]
+fn a_call_that_fails_is_an_error_and_nothing_stays_taken() {
+    if let Err(error) = Twin::new(1 << 20, 0) {
+        eprintln!("SKIPPED: {error}");
+        return;
+    }
+    let errors = [
+        DeviceError::Lost {
+            reason: "it was pulled out".into(),
+        },
+        DeviceError::OutOfMemory { asked: 77 },
+        DeviceError::Refused {
+            call: "work",
+            reason: "no".into(),
+        },
+    ];
+    for (seed, world, text) in cases() {
+        let device = Arc::new(Twin::new(1 << 30, seed).expect("there is one"));
+        let expected = rows(&device, &world, &text).expect("no call fails");
+        assert_eq!(device.used(), 0, "seed {seed}: {text}");
+        let calls = device.calls();
+        assert!(calls > 5, "seed {seed}: {calls} calls");
+        // Walks of many strips are the same call again and again.
+        let step = (calls / 60).max(1) as usize;
+        for call in (0..calls.min(40)).chain((40..calls).step_by(step)) {
+            let error = errors[call as usize % errors.len()].clone();
+            let device = Twin::new(1 << 30, seed).expect("there is one");
+            let device = Arc::new(device.failing(call, error.clone()));
+            match rows(&device, &world, &text) {
+                Err(GpuError::Device(told)) => assert_eq!(told, error),
+                Err(other) => panic!("seed {seed}, call {call} of {calls}: {other}"),
+                Ok(_) => panic!("seed {seed}: call {call} of {calls} failed, and nobody knows"),
+            }
+            assert_eq!(device.used(), 0, "seed {seed}, call {call}: {text}");
+        }
+        let again = Arc::new(Twin::new(1 << 30, seed + 99).expect("there is one"));
+        let rows = rows(&again, &world, &text).expect("no call fails");
+        assert_eq!(rows, expected, "another order of fibers");
+    }
+}
+
+#[test]
+fn a_section_keeps_what_it_walks_over() {
+    if let Err(error) = Twin::new(1 << 20, 0) {
+        eprintln!("SKIPPED: {error}");
+        return;
+    }
+    for (seed, world, text) in cases() {
+        let (plan, ids) = world.plan(&text);
+        let environment = Environment::fixed();
+        let prepared = prepare(&plan, &ids, &*world.snapshot, Limits::none(), &environment);
+        let prepared = prepared.expect("nothing fails");
+        let device = Arc::new(Twin::new(1 << 30, seed).expect("there is one"));
+        let expected = rows(&device, &world, &text).expect("no call fails").len();
+        let shared: Arc<dyn Device> = Arc::<Twin>::clone(&device);
+        let gpu = Gpu::new(shared, Arc::clone(&world.snapshot), MEMORY).expect("there is room");
+        let mut section = gpu.section(&prepared).expect("as before");
+        drop(gpu);
+        assert!(device.used() >= MEMORY.images, "images were given back");
+        let mut count = 0;
+        let walked = section.run_all(|_, ran| {
+            count += ran.rows as usize;
+            Ok(())
+        });
+        walked.expect("as before");
+        assert_eq!(count, expected, "seed {seed}: {text}");
+        drop(section);
+        assert_eq!(device.used(), 0);
+    }
+}
