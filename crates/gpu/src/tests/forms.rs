@@ -35,7 +35,8 @@ impl Keys {
         let mut from = random.bits() >> random.between(8, 60);
         let mut chunks = Vec::new();
         for &kind in kinds {
-            let keys = keys_of(random, kind, from, random.clone().between(1, most));
+            let count = random.between(1, most);
+            let keys = keys_of(random, kind, from, count);
             let last = *keys.last().expect("a chunk has keys");
             from = (last / RANGE + 1 + random.bits() % 3) * RANGE + random.bits() % 500;
             chunks.push((kind, keys));
@@ -53,6 +54,15 @@ impl Keys {
         let count = *random.pick(&[1, 1, 2, 3, 9]);
         let kinds: Vec<Kind> = (0..count).map(|_| *random.pick(&KINDS)).collect();
         Keys::random(random, &kinds, most)
+    }
+
+    /// These keys in one chunk.
+    pub(super) fn one(kind: Kind, keys: Vec<u64>) -> Keys {
+        Keys {
+            chunks: vec![(kind, keys)],
+            first_ordinal: 0,
+            jump: false,
+        }
     }
 
     /// No key.

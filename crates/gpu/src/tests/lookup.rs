@@ -2,7 +2,7 @@
 
 use super::forms::{Cells, Edges, KINDS, Keys, Kind};
 use super::rig::{LONG, Rig, SEEDS};
-use super::steps::{Asked, Table, of};
+use super::steps::{Asked, Table, Whose, of};
 use crate::layout::CheckKind;
 use testkit::random::Random;
 use testkit::seeds;
@@ -52,7 +52,7 @@ fn ask(seed: u64, kinds: &[Kind], most: usize) {
     by_check.checks = vec![of(CheckKind::Key, &edges, 0, 0)];
     by_check.run(&rig, 2);
     let mut by_expansion = Asked::all(&table);
-    by_expansion.expansion = Some((edges, 0));
+    by_expansion.expansion = Some((edges, Whose::Column(0)));
     by_expansion.run(&rig, 2);
 }
 
@@ -86,6 +86,6 @@ fn an_index_without_keys_has_none() {
     asked.checks = vec![of(CheckKind::Key, &edges, 0, 0)];
     assert_eq!(asked.run(&rig, 1), 0);
     asked.checks.clear();
-    asked.expansion = Some((edges, 0));
+    asked.expansion = Some((edges, Whose::Column(0)));
     assert_eq!(asked.run(&rig, 1), 0);
 }
