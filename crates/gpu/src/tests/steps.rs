@@ -482,3 +482,48 @@ fn nothing_is_done_after_rows_had_no_room() {
         assert_eq!((level.rows, outcome.overflow), (0, 2));
     }
 }
+
+/// Two ascending lists of up to so many ids each, which have some in common, or end before the other begins.
+fn two_lists(random: &mut Random, longest: [usize; 2]) -> [Vec<u64>; 2] {
+    let base = 1 + random.bits() % 50;
+    longest.map(|longest| {
+        let from = base + *random.pick(&[0, 0, 3, 60, 400]);
+        let spread = *random.pick(&[1, 2, 5]);
+        let mut id = from;
+        let next = |_| {
+            id += 1 + random.bits() % spread;
+            id
+        };
+        (0..longest).map(next).collect()
+    })
+}
+
+#[test]
+fn lists_are_met_whichever_is_the_shorter() {
+    for seed in seeds::chosen(SEEDS, LONG) {
+        let Some(rig) = Rig::new(seed) else { return };
+        let mut random = Random::new(seed);
+        let most = *random.pick(&[3, 12, 80]);
+        let (mut lists, mut others) = (Vec::new(), Vec::new());
+        for _ in 0..40 {
+            let longest = [random.below(most), random.below(most)];
+            let [list, other] = two_lists(&mut random, longest);
+            lists.push(list);
+            others.push(other);
+        }
+        let keys = || Keys::one(Kind::Dense, (0..40).collect());
+        let edges = Edges::new(&mut random, keys(), lists);
+        let others = Edges::new(&mut random, keys(), others);
+        let rows = *random.pick(&[30, 256, 600]);
+        let cells = |random: &mut Random| (0..rows).map(|_| random.bits() % 42).collect();
+        let columns = vec![cells(&mut random), cells(&mut random)];
+        let table = Table::of(&mut random, columns);
+        let mut asked = Asked::all(&table);
+        asked.expansion = Some((edges, Whose::Column(0)));
+        asked.checks = vec![of(CheckKind::Edge, &others, 1, MADE)];
+        for number in [0, 1] {
+            asked.number = number;
+            asked.run(&rig, 3);
+        }
+    }
+}
