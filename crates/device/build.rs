@@ -3,8 +3,12 @@
 //! `SOMERSAULT_KERNELS` names another folder of kernels to compile: `cargo xtask mutants` plants errors in a copy. What was
 //! asked for by name has to compile.
 //!
-//! What the twin reads or writes where it must not is found by sanitizers: `CXXFLAGS="-fsanitize=undefined
-//! -fno-sanitize-recover=all"` and `RUSTFLAGS="-Ctarget-cpu=x86-64-v3 -lubsan"`, in a target folder of its own.
+//! Sanitizers see what the twin does where it must not. What is undefined ends the program, without a library:
+//! `CXXFLAGS="-fsanitize=undefined -fsanitize-undefined-trap-on-error" cargo test -p somersault-gpu`. Memory needs one, and the
+//! program it is linked to: `CXXFLAGS=-fsanitize=address cargo rustc -p somersault-gpu --lib --profile test -- -Clink-arg=-lasan`,
+//! then the program that this built, with `LD_PRELOAD=$(c++ -print-file-name=libasan.so)` and
+//! `ASAN_OPTIONS=detect_stack_use_after_return=0:detect_leaks=0`. Valgrind takes fibers for one stack: it needs
+//! `--undef-value-errors=no --max-stackframe=16384`.
 
 use std::path::PathBuf;
 
