@@ -171,7 +171,8 @@ impl<'t> Asked<'t> {
         };
         let has_room = capacity >= rows;
         let arguments = self.arguments(rig, capacity);
-        let has_one = arguments.segment.functional == 1 && arguments.partner == 0;
+        let is_of_column = arguments.from < CONSTANT && arguments.partner == 0;
+        let has_one = arguments.segment.functional == 1 && is_of_column;
         let kernel = match self.expansion {
             // Both do lists of one.
             Some(_) if has_one && !self.number.is_multiple_of(3) => Kernel::ExpandOne,
