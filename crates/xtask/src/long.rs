@@ -10,7 +10,7 @@ use crate::error::ChoreError;
 use crate::model::{self, Extent};
 use crate::tally::{self, Tally};
 
-/// Runs all tests in release with the long numbers, then the models, then conformance; true when all held.
+/// Runs all tests in release with the long numbers, then the models, then errors in the kernels, then conformance; true when all held.
 pub fn run() -> Result<bool, ChoreError> {
     println!("every test of the workspace in release, random cases in their full number");
     let line =
@@ -19,11 +19,12 @@ pub fn run() -> Result<bool, ChoreError> {
     let succeeded =
         line.run_watched(|line| sum += tally::of_test_binary(line).unwrap_or_default())?;
     let (models_hold, models) = model::run(Extent::Long)?;
+    let are_noticed = crate::mutants::run()?;
     let conforms = crate::conformance::run(Build::Release)?;
     if !succeeded && sum.failed == 0 {
         sum.failed = 1;
     }
     sum += models;
     println!("{sum}");
-    Ok(succeeded && models_hold && conforms)
+    Ok(succeeded && models_hold && are_noticed && conforms)
 }

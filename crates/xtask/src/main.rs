@@ -1,5 +1,5 @@
 //! Chores, by one entry point: `cargo xtask check`, `tidy`, `conformance`, `long`,
-//! `instructions`, `kernels`, `fuzz`, `plot`, `model`, `miri`.
+//! `instructions`, `kernels`, `mutants`, `fuzz`, `plot`, `model`, `miri`.
 //!
 //! Invariant: whatever `.ci/run` demands, `cargo xtask check` demands too, on any machine that
 //! has Rust and a C compiler; a tool that is not installed is named and left out, never silently, and
@@ -20,6 +20,7 @@ mod kernels;
 mod long;
 mod miri;
 mod model;
+mod mutants;
 mod plot;
 mod tally;
 mod tidy;
@@ -35,8 +36,9 @@ usage: cargo xtask CHORE
   check        all that .ci/run demands: format, tidy, lints, licences, spelling, tests, a model
   tidy         the house rules alone, within a second
   conformance  the W3C suites, a line for each with its counts
-  long         every test in release with the long numbers of cases, then conformance
+  long         every test in release with the long numbers of cases, then mutants and conformance
   model        protocols between threads, in every order of their steps or very many
+  mutants      errors planted in the kernels, each of which their tests must notice
   miri         memory and rdf interpreted by Miri, where the toolchain has it
   instructions [--record]
                instructions of the light queries, held against those that are kept, or kept
@@ -62,6 +64,7 @@ fn main() -> ExitCode {
             held
         }),
         ["miri"] => miri::run(),
+        ["mutants"] => mutants::run(),
         ["instructions"] => instructions::run(false),
         ["instructions", "--record"] => instructions::run(true),
         ["kernels", "--check"] => kernels::run(kernels::Use::Check).map(|held| held != Some(false)),

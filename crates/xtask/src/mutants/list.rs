@@ -1,0 +1,315 @@
+//! The errors that are planted.
+
+/// One error: a text of a kernel's file, which stands there once, and what is there instead.
+pub(super) struct Mutant {
+    /// What is wrong then.
+    pub(super) what: &'static str,
+    pub(super) file: &'static str,
+    pub(super) text: &'static str,
+    pub(super) instead: &'static str,
+}
+
+impl Mutant {
+    /// The file's text with the error in it.
+    pub(super) fn planted_in(&self, source: &str) -> String {
+        source.replacen(self.text, self.instead, 1)
+    }
+}
+
+/// Begins an entry of the list.
+const fn of(
+    what: &'static str,
+    file: &'static str,
+    text: &'static str,
+    instead: &'static str,
+) -> Mutant {
+    Mutant {
+        what,
+        file,
+        text,
+        instead,
+    }
+}
+
+const WALK: &str = "walk.cu";
+const LOOKUP: &str = "lookup.h";
+
+/// All of them.
+pub(super) const MUTANTS: &[Mutant] = &[
+    of(
+        "a plane's bit taken for one of the rest",
+        LOOKUP,
+        "(code & ((1u << shift) - 1))",
+        "(code & ((2u << shift) - 1))",
+    ),
+    of(
+        "an id that is no member",
+        LOOKUP,
+        "if ((own >> (bit % 64) & 1) == 0) return ABSENT;\n",
+        "",
+    ),
+    of(
+        "a rank cut to 32 bits",
+        LOOKUP,
+        "u64 rank = head & ((1ull << 46) - 1);",
+        "u64 rank = u32(head);",
+    ),
+    of(
+        "members of five words cut",
+        LOOKUP,
+        "rank += head >> 55;",
+        "rank += head >> 55 & 255;",
+    ),
+    of(
+        "members of three words cut",
+        LOOKUP,
+        "head >> 46 & 511",
+        "head >> 46 & 127",
+    ),
+    of(
+        "the last entry of a jump table is not read",
+        LOOKUP,
+        "range < index.jumps ?",
+        "range + 1 < index.jumps ?",
+    ),
+    of(
+        "a chunk's first key in the chunk before",
+        LOOKUP,
+        "+ middle * 4) <= id)",
+        "+ middle * 4) < id)",
+    ),
+    of(
+        "the last chunk's neighbour is too long",
+        LOOKUP,
+        "return chunk + 1 < index.count ?",
+        "return chunk + 2 < index.count ?",
+    ),
+    of(
+        "an id beyond its chunk",
+        LOOKUP,
+        "if (id < chunk.first || id > chunk.last) return ABSENT;",
+        "if (id < chunk.first) return ABSENT;",
+    ),
+    of(
+        "an ordinal within its chunk",
+        LOOKUP,
+        "found == ABSENT ? ABSENT : chunk.ordinal + found",
+        "found",
+    ),
+    of(
+        "offsets of 4 bytes read as 2",
+        LOOKUP,
+        "case 2: return load(reinterpret_cast<const u32*>(segment.offsets) + ordinal);",
+        "case 2: return load(reinterpret_cast<const u16*>(segment.offsets) + 2 * ordinal);",
+    ),
+    of(
+        "a list of one that has two",
+        LOOKUP,
+        "rows.to = ordinal + 1;",
+        "rows.to = ordinal + 2;",
+    ),
+    of(
+        "a step too far in the search for an id",
+        LOOKUP,
+        "rows.from = middle + 1;",
+        "rows.from = middle + 2;",
+    ),
+    of(
+        "an id that is not there, found",
+        LOOKUP,
+        "return row < rows.to && id_at(column, row) == id ? row : ABSENT;",
+        "return row < rows.to ? row : ABSENT;",
+    ),
+    of(
+        "lists clipped before their last common id",
+        LOOKUP,
+        "halve(left, end_a, high + 1);",
+        "halve(left, end_a, high);",
+    ),
+    of(
+        "lists clipped behind their first common id",
+        LOOKUP,
+        "halve(right, begin_b, low);",
+        "halve(right, begin_b, low + 1);",
+    ),
+    of(
+        "a sum of rows that had no room",
+        WALK,
+        "if (finish.sums && !outcome->overflow)",
+        "if (finish.sums)",
+    ),
+    of(
+        "a row left out of a sum",
+        WALK,
+        "row < rows; row += ROUND * all",
+        "row + 1 < rows; row += ROUND * all",
+    ),
+    of(
+        "an outcome posted by the first block",
+        WALK,
+        "add_at(&outcome->arrived, 1) + 1 != blocks()",
+        "add_at(&outcome->arrived, 1) != 0",
+    ),
+    of(
+        "no barrier after the arguments were taken",
+        WALK,
+        "to[word] = from[word];\n    barrier();",
+        "to[word] = from[word];",
+    ),
+    of(
+        "a sum that misses a lane",
+        WALK,
+        "if (lane >= distance) sum",
+        "if (lane > distance) sum",
+    ),
+    of(
+        "no barrier before sums of warps are added",
+        WALK,
+        "scratch[warp] = sum;\n    barrier();",
+        "scratch[warp] = sum;",
+    ),
+    of(
+        "no barrier after sums of warps were added",
+        WALK,
+        "scratch[threads() / WARP] = running;\n    }\n    barrier();",
+        "scratch[threads() / WARP] = running;\n    }",
+    ),
+    of(
+        "a constant for what is made",
+        WALK,
+        "if (which == COLUMNS) return made;",
+        "if (which == COLUMNS) return check.constant;",
+    ),
+    of(
+        "the last check is skipped",
+        WALK,
+        "at < step.checks; at++",
+        "at + 1 < step.checks; at++",
+    ),
+    of(
+        "rows of a constant to one too many",
+        WALK,
+        "Rows rows = {check.from, check.to};",
+        "Rows rows = {check.from, check.to + 1};",
+    ),
+    of(
+        "no look at whether there was room",
+        WALK,
+        "*shared = overflow ? 0 :",
+        "*shared = overflow ? reinterpret_cast<Level*>(step.input)->rows :",
+    ),
+    of(
+        "no barrier before the next tile",
+        WALK,
+        "u64& tile) {\n    barrier();",
+        "u64& tile) {",
+    ),
+    of(
+        "no barrier after the next tile",
+        WALK,
+        "tickets.ahead * size;\n    barrier();",
+        "tickets.ahead * size;",
+    ),
+    of(
+        "tiles that overlap",
+        WALK,
+        "*shared = tickets.ahead * size;",
+        "*shared = tickets.ahead * (size - 1);",
+    ),
+    of(
+        "no barrier before rows are written",
+        WALK,
+        "&reinterpret_cast<Level*>(step.output)->rows, total);\n    barrier();",
+        "&reinterpret_cast<Level*>(step.output)->rows, total);",
+    ),
+    of(
+        "a table that may not be full",
+        WALK,
+        "*place + total > step.capacity",
+        "*place + total >= step.capacity",
+    ),
+    of(
+        "a row more than there is room for",
+        WALK,
+        "*place + total > step.capacity",
+        "*place + total > step.capacity + 1",
+    ),
+    of(
+        "one bit for all candidates",
+        WALK,
+        "round.kept >> one & 1",
+        "round.kept & 1",
+    ),
+    of(
+        "all rows of a thread to one place",
+        WALK,
+        "        at++;\n",
+        "        ;\n",
+    ),
+    of(
+        "rows of a segment from the wrong place",
+        WALK,
+        "lists.starts[first + one] = found[one].from - before;",
+        "lists.starts[first + one] = found[one].from;",
+    ),
+    of(
+        "no barrier before candidates are sought",
+        WALK,
+        "lists.ends[first + one] = before;\n    }\n    barrier();",
+        "lists.ends[first + one] = before;\n    }",
+    ),
+    of(
+        "a row with one neighbour that has none",
+        WALK,
+        "if (round.edge[one] != ABSENT && passes",
+        "if (passes",
+    ),
+    of(
+        "what the shorter list gives is not sought in the other",
+        WALK,
+        "if (other == ABSENT) return ABSENT;",
+        "if (other == ABSENT) return edge;",
+    ),
+    of(
+        "a row of the partner's segment for one of the step's",
+        WALK,
+        "if (swapped) edge = other;",
+        "",
+    ),
+    of(
+        "the wrong list beside",
+        WALK,
+        "Rows rest = swaps ? found : other;",
+        "Rows rest = swaps ? other : found;",
+    ),
+    of(
+        "a candidate too many",
+        WALK,
+        "if (number >= total) continue;",
+        "if (number > total) continue;",
+    ),
+    of(
+        "a row behind the tile is looked at",
+        WALK,
+        "round.row[one] < end &&",
+        "round.row[one] <= end &&",
+    ),
+    of(
+        "a key behind the strip",
+        WALK,
+        "ordinal >= seed.end) return;",
+        "ordinal > seed.end) return;",
+    ),
+    of(
+        "a chunk left out that has the strip's first key last",
+        WALK,
+        "if (end <= seed.begin ||",
+        "if (end <= seed.begin + 1 ||",
+    ),
+    of(
+        "a range's upper bits cut",
+        WALK,
+        "chunk.first & ~0xffffull",
+        "chunk.first & 0xffff0000ull",
+    ),
+];
