@@ -30,10 +30,9 @@ fn probes(random: &mut Random, keys: &Keys) -> Vec<u64> {
 }
 
 /// Asks for keys by a check of a filter, and for ordinals by a segment whose neighbours are them.
-fn ask(seed: u64, kinds: &[Kind], most: usize) {
+fn ask(seed: u64, keys: Keys) {
     let Some(rig) = Rig::new(seed) else { return };
     let mut random = Random::new(seed);
-    let keys = Keys::random(&mut random, kinds, most);
     let all = keys.all();
     let asked = probes(&mut random, &keys);
     let table = Table::of(&mut random, vec![asked]);
@@ -60,8 +59,9 @@ fn ask(seed: u64, kinds: &[Kind], most: usize) {
 fn each_kind_of_chunk_knows_its_keys_and_their_ordinals() {
     for seed in seeds::chosen(SEEDS, LONG) {
         for kind in KINDS {
-            let most = *Random::new(seed).pick(&[1, 3, 70, 1200]);
-            ask(seed, &[kind], most);
+            let mut random = Random::new(seed);
+            let most = *random.pick(&[1, 3, 70, 1200]);
+            ask(seed, Keys::random(&mut random, &[kind], most));
         }
     }
 }
@@ -72,7 +72,16 @@ fn the_right_one_of_several_chunks_is_asked() {
         let mut random = Random::new(seed);
         let count = random.between(2, 12);
         let kinds: Vec<Kind> = (0..count).map(|_| *random.pick(&KINDS)).collect();
-        ask(seed, &kinds, *random.pick(&[1, 2, 40, 300]));
+        let most = *random.pick(&[1, 2, 40, 300]);
+        ask(seed, Keys::random(&mut random, &kinds, most));
+    }
+}
+
+#[test]
+fn blocks_that_are_full_count_all_their_members() {
+    for gap in [2, 97, 449, 10_000] {
+        let keys: Vec<u64> = (9..1500).filter(|key| key % gap != 0).collect();
+        ask(gap, Keys::one(Kind::Dense, keys));
     }
 }
 
