@@ -126,7 +126,7 @@ DEVICE u32 tile_rows(u64 rows, u32 most) {
     return share < WARP ? WARP : share > most ? most : u32(share);
 }
 
-// Writes the rows of a round that passed: `kept` has a bit for each of the thread's candidates.
+// A round's candidates: `kept` has a bit for each of the thread's candidates.
 struct Candidates {
     u64 row[ROUND];
     // Row of the segment.
@@ -134,16 +134,17 @@ struct Candidates {
     u32 kept;
 };
 
-DEVICE void write_round(const Step& step, const Candidates& round, u64* scratch, u64* place) {
+// False where there is no room: whoever goes on writes nothing any more.
+DEVICE bool write_round(const Step& step, const Candidates& round, u64* scratch, u64* place) {
     u64 total;
     u64 before = sum_before(members(round.kept), scratch, total);
     if (thread_of_block() == 0 && total != 0) *place = add_at(&reinterpret_cast<Level*>(step.output)->rows, total);
     barrier();
-    if (total == 0) return;
+    if (total == 0) return true;
     u64 at = *place + before;
     if (*place + total > step.capacity) {
         if (thread_of_block() == 0) raise_at(&reinterpret_cast<Outcome*>(step.outcome)->overflow, step.number + 1);
-        return;
+        return false;
     }
     for (u32 one = 0; one < ROUND; one++) {
         if ((round.kept >> one & 1) == 0) continue;
@@ -152,6 +153,7 @@ DEVICE void write_round(const Step& step, const Candidates& round, u64* scratch,
         if (step.made) put_cell(step.made, step.segment.neighbours.wide, at, step.segment.neighbours, round.edge[one]);
         at++;
     }
+    return true;
 }
 
 // The lists of a tile's rows. Where a step has a partner, a row's list is the shorter of the two, and what it gives is looked for
@@ -267,7 +269,7 @@ CROWDED(5) walk_expand_one(u64 arguments) {
             if (round.edge[one] != ABSENT && passes(step, row, id_at(step.segment.neighbours, round.edge[one])))
                 round.kept |= 1u << one;
         }
-        write_round(step, round, scratch, &place);
+        if (!write_round(step, round, scratch, &place)) return;
     }
 }
 
@@ -295,8 +297,9 @@ CROWDED(5) walk_expand(u64 arguments) {
                 round.edge[one] = edge_of(step, lists, list, tile + list, number);
                 if (round.edge[one] != ABSENT) round.kept |= 1u << one;
             }
-            write_round(step, round, scratch, &place);
+            bool has_room = write_round(step, round, scratch, &place);
             barrier();
+            if (!has_room) return;
         }
     }
 }
@@ -337,8 +340,9 @@ CROWDED(5) walk_expand_hubs(u64 arguments) {
                 if (round.edge[one] >= end) continue;
                 if (passes(step, round.row[one], id_at(step.segment.neighbours, round.edge[one]))) round.kept |= 1u << one;
             }
-            write_round(step, round, scratch, &place);
+            bool has_room = write_round(step, round, scratch, &place);
             barrier();
+            if (!has_room) return;
         }
     }
 }
@@ -360,7 +364,7 @@ CROWDED(5) walk_filter(u64 arguments) {
             round.edge[one] = 0;
             if (round.row[one] < end && passes(step, round.row[one], 0)) round.kept |= 1u << one;
         }
-        write_round(step, round, scratch, &place);
+        if (!write_round(step, round, scratch, &place)) return;
     }
 }
 

@@ -641,8 +641,18 @@ fn has_long_lists(step: &ProgramStep, long_list: u64) -> bool {
 }
 
 /// 1 + the check that has a list of its own for each row, in which what the step makes is looked for; 0: none.
+///
+/// Kernels keep 31 bits of a list's length.
 fn partner_of(step: &ProgramStep, made: Option<Slot>) -> u32 {
+    const ROWS_MAX: u64 = i32::MAX as u64;
+    let own = step
+        .expansion
+        .as_ref()
+        .map(|(image, _, _)| image.segment.rows);
     let is_partner = |check: &ProgramCheck| {
+        if own.is_none_or(|rows| rows.max(check.segment.rows) > ROWS_MAX) {
+            return false;
+        }
         let Operand::Column(left) = check.left else {
             return false;
         };

@@ -1,6 +1,6 @@
 //! A device that fails at any call: an error, no panic, no other rows, and all memory is given back.
 
-use crate::graphs::World;
+use crate::graphs::{World, plan};
 use device::twin::Twin;
 use device::{Device, DeviceError};
 use explore::{Environment, Limits, prepare};
@@ -20,7 +20,7 @@ const MEMORY: Memory = Memory {
 
 /// All rows that a device gives for the beginning of a query, ascending; whatever was taken of it is given back on the way out.
 fn rows(device: &Arc<Twin>, world: &World, text: &str) -> Result<Vec<Vec<VertexId>>, GpuError> {
-    let (plan, ids) = world.plan(text);
+    let (plan, ids) = plan(text);
     let environment = Environment::fixed();
     let prepared = prepare(&plan, &ids, &*world.snapshot, Limits::none(), &environment);
     let prepared = prepared.expect("nothing of it is the device's");
@@ -108,7 +108,7 @@ fn a_section_keeps_what_it_walks_over() {
         return;
     }
     for (seed, world, text) in cases() {
-        let (plan, ids) = world.plan(&text);
+        let (plan, ids) = plan(&text);
         let environment = Environment::fixed();
         let prepared = prepare(&plan, &ids, &*world.snapshot, Limits::none(), &environment);
         let prepared = prepared.expect("nothing fails");
