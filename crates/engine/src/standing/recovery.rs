@@ -21,7 +21,7 @@ use super::hub::Hub;
 use super::journal::Journals;
 use super::log::codec::Take;
 use super::log::image::HubImage;
-use super::log::messages::{Basis, Message};
+use super::log::messages::{Basis, Message, ReportLine};
 use crate::change::{Listener, ReplayMoment};
 use crate::error::{Kind, QueryError};
 use crate::moment::Graph;
@@ -242,18 +242,28 @@ impl Recovery {
                 close_ms,
                 basis,
                 lines,
-            } => {
-                let number = hub.report_again(&query, close_ms, basis, &self.graphs);
-                if let (Some(number), true) = (number, self.scan.revised.contains(&query)) {
-                    self.let_go(number);
-                }
-                for line in lines {
-                    let instance = line.instance.map(Into::into);
-                    self.journals.add(&query, line.json.into(), instance);
-                }
-                Ok(())
-            }
+            } => self.report(&query, close_ms, basis, lines),
         }
+    }
+
+    /// A query was evaluated at this close, and said these lines.
+    fn report(
+        &mut self,
+        query: &str,
+        close_ms: u64,
+        basis: Basis,
+        lines: Vec<ReportLine>,
+    ) -> Result<(), QueryError> {
+        let hub = self.hub.as_mut().ok_or_else(unprepared)?;
+        let number = hub.report_again(query, close_ms, basis, &self.graphs);
+        if let (Some(number), true) = (number, self.scan.revised.contains(query)) {
+            self.let_go(number);
+        }
+        for line in lines {
+            let instance = line.instance.map(Into::into);
+            self.journals.add(query, line.json.into(), instance);
+        }
+        Ok(())
     }
 
     /// Whether an answer over a snapshot is to be made again.

@@ -346,10 +346,12 @@ impl Hub {
             Basis::Unsaid | Basis::Nothing => None,
         };
         let known = number.and_then(|number| graphs.get(&number));
-        let known = known.cloned().or_else(|| match ready.is_revision {
-            true => self.revealed.clone(),
-            false => self.remembered(close, query),
-        });
+        let chosen = if ready.is_revision {
+            self.revealed.clone()
+        } else {
+            self.remembered(close, query)
+        };
+        let known = known.cloned().or(chosen);
         let graph = known.or_else(|| self.newest_moment())?;
         let due = self.due.entry(id).or_default();
         if compared == Compared::Last {

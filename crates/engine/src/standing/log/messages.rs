@@ -198,10 +198,7 @@ impl Message {
             }
             Message::LateStored => put.bytes.push(LATE_STORED),
             Message::Reveal { stream } => named(put, REVEAL, stream),
-            Message::Gap { stream, time_ms } => {
-                named(put, GAP, stream);
-                put.number(*time_ms);
-            }
+            Message::Gap { stream, time_ms } => named_at(put, GAP, stream, *time_ms),
             Message::Seal { stream, until } => {
                 named(put, SEAL, stream);
                 put_point(put, *until);
@@ -212,17 +209,7 @@ impl Message {
                 basis,
                 lines,
             } => {
-                let number = match basis {
-                    Basis::Unsaid => None,
-                    Basis::Nothing => Some(None),
-                    Basis::Snapshot(number) => Some(Some(*number)),
-                };
-                let kind = number.map_or(REPORT, |_| COMPARED_REPORT);
-                named(put, kind, query);
-                put.number(*close_ms);
-                if let Some(number) = number {
-                    put.maybe(number);
-                }
+                basis.put(put, query, *close_ms);
                 put.number(lines.len() as u64);
                 for line in lines {
                     line.put(put);
@@ -299,6 +286,19 @@ impl Message {
             }
             _ => return Err(Mistake("a kind of message")),
         })
+    }
+}
+
+impl Basis {
+    /// Appends the beginning of a report, whose kind says whether there is one.
+    fn put(self, put: &mut Put, query: &str, close_ms: u64) {
+        let number = match self {
+            Basis::Unsaid => return named_at(put, REPORT, query, close_ms),
+            Basis::Nothing => None,
+            Basis::Snapshot(number) => Some(number),
+        };
+        named_at(put, COMPARED_REPORT, query, close_ms);
+        put.maybe(number);
     }
 }
 
@@ -380,6 +380,11 @@ fn unzigzag(number: u64) -> u64 {
 fn named(put: &mut Put, kind: u8, name: &str) {
     put.bytes.push(kind);
     put.text(name);
+}
+
+fn named_at(put: &mut Put, kind: u8, name: &str, time_ms: u64) {
+    named(put, kind, name);
+    put.number(time_ms);
 }
 
 pub(in crate::standing) fn put_point(put: &mut Put, point: SealPoint) {
