@@ -279,12 +279,10 @@ impl Query {
     /// a factor (see [`query::explain::q_error`]); empty before the first one. A device does not tell the rows between its
     /// steps, so one that began there has none either.
     pub fn q_errors(&self) -> Vec<f64> {
-        let is_told = |answered: &&Answered| !answered.is_on_device();
-        if self.answered.as_ref().filter(is_told).is_none() {
-            return Vec::new();
+        match (&self.answered, self.profile()) {
+            (Some(answered), Some(steps)) if !answered.is_on_device() => self.plan.q_errors(&steps),
+            _ => Vec::new(),
         }
-        self.profile()
-            .map_or_else(Vec::new, |steps| self.plan.q_errors(&steps))
     }
 
     fn profile(&self) -> Option<Vec<query::explain::StepProfile>> {

@@ -23,7 +23,7 @@ pub mod device_runs;
 mod on_device;
 mod parts;
 
-use crate::accelerator::{DeviceReport, Stays};
+use crate::accelerator::{Accelerator, DeviceReport, Stays};
 use crate::error::QueryError;
 use crate::federation::Federation;
 use crate::moment::Graph;
@@ -131,44 +131,15 @@ impl Query {
             profiling: self.profiling,
         };
         let accelerator = self.context.shared.options.accelerator.as_deref();
-        let begun = accelerator.map(|device| (device, device.begin(snapshot, prepared)));
-        let is_begun = matches!(begun, Some((_, Ok(_))));
-        let is_shared = self.plan.weight == Weight::Heavy && self.context.threads > 1;
-        let seed = if is_shared || is_begun {
-            let seed = wait_for(snapshot, &limits, || prepared.seed(snapshot));
-            seed.map_err(|error| explained(&self.context.token, error.into()))?
-        } else {
-            None
+        let workers = match self.plan.weight {
+            Weight::Heavy => self.context.threads,
+            Weight::Light => 1,
         };
-        let mut on_device = None;
-        let profile = match (seed, begun) {
-            (Some(seed), Some((device, Ok(begun)))) if seed.len() == begun.section.seeds() => {
-                let walked = run.on_device(device, begun, &seed, consume);
-                walked.map(|(profile, report)| {
-                    on_device = Some(report);
-                    profile
-                })
-            }
-            (seed, begun) => {
-                on_device = begun.map(|(_, begun)| {
-                    DeviceReport::stayed(&begun.err().unwrap_or(Stays::Seed), self.profiling)
-                });
-                match seed {
-                    Some(seed) if is_shared && seed.len() > PART_LEN_MIN => {
-                        run.shared(self.context.threads, &seed, consume)
-                    }
-                    _ => run.alone(consume),
-                }
-            }
-        };
+        let answered = run.walk(accelerator, workers, consume);
         // The walk's threads have ended, and what comes after them has not.
         halt.halted.store(false, Ordering::Relaxed);
-        let profile = profile.and_then(|profile| end(prepared, limits).map(|()| profile));
-        let profile = profile.map_err(|error| explained(&self.context.token, error))?;
-        Ok(Answered {
-            profile,
-            device: on_device,
-        })
+        let answered = answered.and_then(|answered| end(prepared, limits).map(|()| answered));
+        answered.map_err(|error| explained(&self.context.token, error))
     }
 
     /// A number that nobody can foresee: the seed of what the query draws.
@@ -216,6 +187,46 @@ struct Execution<'r, 'a> {
 }
 
 impl<'a> Execution<'_, 'a> {
+    /// On the device, where the query is to begin there; else on several threads, where its seed is long enough.
+    fn walk(
+        &self,
+        accelerator: Option<&Accelerator>,
+        workers: usize,
+        consume: &mut Consumer<'_>,
+    ) -> Result<Answered, QueryError> {
+        let snapshot = &self.graph.snapshot;
+        let begun = accelerator.map(|device| (device, device.begin(snapshot, self.prepared)));
+        let is_shared = workers > 1;
+        let seed = if is_shared || matches!(begun, Some((_, Ok(_)))) {
+            wait_for(snapshot, &self.limits, || self.prepared.seed(snapshot))?
+        } else {
+            None
+        };
+        let (seed, begun) = match (seed, begun) {
+            (Some(seed), Some((device, Ok(begun)))) if seed.len() == begun.section.seeds() => {
+                let (profile, report) = self.on_device(device, begun, &seed, consume)?;
+                return Ok(Answered {
+                    profile,
+                    device: Some(report),
+                });
+            }
+            others => others,
+        };
+        let report = begun.map(|(_, begun)| {
+            DeviceReport::stayed(&begun.err().unwrap_or(Stays::Seed), self.profiling)
+        });
+        let profile = match seed {
+            Some(seed) if is_shared && seed.len() > PART_LEN_MIN => {
+                self.shared(workers, &seed, consume)
+            }
+            _ => self.alone(consume),
+        };
+        Ok(Answered {
+            profile: profile?,
+            device: report,
+        })
+    }
+
     fn alone(&self, consume: &mut Consumer<'_>) -> Result<Vec<StepProfile>, QueryError> {
         let clock = clock();
         let GraphVersion {

@@ -6,7 +6,10 @@
 //! error that names its origin. This module reads neither files nor the environment: the edge
 //! hands over what it read.
 
-use engine::accelerator::Offload;
+mod gpu;
+
+pub use gpu::GpuConfig;
+
 use engine::units::{UnitError, format_size, parse_duration, parse_sample_from, parse_size};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -259,8 +262,6 @@ const TOKEN_CHARS_MIN: usize = 16;
 const POOL: &str = "query.memory_pool";
 const LIMIT: &str = "query.memory_limit";
 const AUTOMATIC: &str = "auto";
-/// With less of a device's memory a query has no room for its first step.
-const DEVICE_BYTES_MIN: u64 = 1 << 20;
 
 /// The pool, where nobody said how large.
 fn automatic_pool_bytes(free_memory_bytes: u64) -> u64 {
@@ -428,18 +429,7 @@ impl Layers {
             services: self.read("service.allow", |text| Ok(list(text)))?,
             load_memory_bytes: self.size("load.memory_limit", 2 << 30)?,
             load_threads: self.count_or("load.threads", machine.cores)?,
-            gpu_use: self.read("gpu.use", |text| match text {
-                "auto" => Ok(Offload::Auto),
-                "never" => Ok(Offload::Never),
-                "always" => Ok(Offload::Always),
-                _ => Err("expected auto, never or always".to_owned()),
-            })?,
-            gpu_device: self.read("gpu.device", |text| {
-                let number = text.parse();
-                number.map_err(|_| "expected a number, 0 for the first".to_owned())
-            })?,
-            gpu_images_bytes: self.size_of_device("gpu.images")?,
-            gpu_tables_bytes: self.size_of_device("gpu.tables")?,
+            gpu: self.gpu()?,
         })
     }
 
@@ -468,18 +458,12 @@ impl Layers {
         })
     }
 
-    /// A size; `None` for one that follows from a device's memory.
-    fn size_of_device(&self, key: &'static str) -> Result<Option<u64>, ConfigError> {
-        self.read(key, |text| match text {
-            AUTOMATIC => Ok(None),
-            text => match parse_size(text) {
-                Ok(bytes) if bytes < DEVICE_BYTES_MIN => Err(format!(
-                    "expected at least {}",
-                    format_size(DEVICE_BYTES_MIN)
-                )),
-                Ok(bytes) => Ok(Some(bytes)),
-                Err(error) => Err(error.to_string()),
-            },
+    fn gpu(&self) -> Result<GpuConfig, ConfigError> {
+        Ok(GpuConfig {
+            offload: self.read("gpu.use", gpu::offload)?,
+            device: self.read("gpu.device", gpu::device)?,
+            images_bytes: self.read("gpu.images", gpu::bytes)?,
+            tables_bytes: self.read("gpu.tables", gpu::bytes)?,
         })
     }
 
@@ -628,14 +612,8 @@ pub struct Config {
     pub load_memory_bytes: u64,
     /// Threads of a load.
     pub load_threads: usize,
-    /// Which queries begin on the GPU.
-    pub gpu_use: Offload,
-    /// Number of the GPU.
-    pub gpu_device: usize,
-    /// Bytes of its memory for images of segments; `None`: three fifths of what is free.
-    pub gpu_images_bytes: Option<u64>,
-    /// Bytes of its memory for tables of all queries together; `None`: a fifth of what is free.
-    pub gpu_tables_bytes: Option<u64>,
+    /// The GPU.
+    pub gpu: GpuConfig,
 }
 
 impl Config {

@@ -22,9 +22,9 @@ const SECTIONS: usize = 2;
 /// How a device's memory is divided of which so much is free: three fifths for images, a fifth for tables, unless the
 /// configuration says otherwise. The rest is the driver's, and of whoever else uses the card.
 pub fn memory(config: &Config, free_bytes: u64) -> Memory {
-    let tables = config.gpu_tables_bytes.unwrap_or(free_bytes / 5);
+    let tables = config.gpu.tables_bytes.unwrap_or(free_bytes / 5);
     Memory {
-        images: config.gpu_images_bytes.unwrap_or(free_bytes / 5 * 3),
+        images: config.gpu.images_bytes.unwrap_or(free_bytes / 5 * 3),
         tables: tables / SECTIONS as u64,
         sections: SECTIONS,
     }
@@ -36,7 +36,7 @@ pub fn configured(
     config: &Config,
     teller: Teller,
 ) -> Result<Option<Arc<Accelerator>>, DeviceError> {
-    let offload = config.gpu_use;
+    let offload = config.gpu.offload;
     match offload {
         Offload::Never => return Ok(None),
         // Starting a driver takes a while; whether there is one does not.
@@ -45,7 +45,7 @@ pub fn configured(
     }
     let asked = config.clone();
     let open = move || {
-        let device = Cuda::open(asked.gpu_device)?;
+        let device = Cuda::open(asked.gpu.device)?;
         let memory = memory(&asked, device.free_bytes()?);
         let device: Arc<dyn Device> = Arc::new(device);
         Ok(Opened { device, memory })

@@ -116,10 +116,9 @@ fn options(config: &Config, limits: &Config) -> Result<Options, Failure> {
 }
 
 fn without_device(config: &Config) -> Config {
-    Config {
-        gpu_use: Offload::Never,
-        ..config.clone()
-    }
+    let mut config = config.clone();
+    config.gpu.offload = Offload::Never;
+    config
 }
 
 /// The device that the configuration asks for.

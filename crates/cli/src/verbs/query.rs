@@ -88,8 +88,8 @@ pub fn run(flags: &Flags, file: Option<&Path>) -> Outcome {
 /// device stays closed, or the process would have to wait for it at its end.
 fn for_one(mut config: Config, flags: &Flags) -> Config {
     let is_alone = flags.repeat.is_none() && !flags.explain;
-    if is_alone && config.gpu_use == Offload::Auto {
-        config.gpu_use = Offload::Never;
+    if is_alone && config.gpu.offload == Offload::Auto {
+        config.gpu.offload = Offload::Never;
     }
     config
 }

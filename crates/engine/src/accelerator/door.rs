@@ -16,6 +16,7 @@
 
 use gpu::device::{Device, DeviceError};
 use gpu::{Gpu, Memory};
+use std::fmt::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
@@ -25,7 +26,7 @@ use std::time::{Duration, Instant};
 const SHUT: [Duration; 3] = [
     Duration::from_secs(1),
     Duration::from_secs(10),
-    Duration::from_secs(60),
+    Duration::from_mins(1),
 ];
 
 /// A device that was opened, and how its memory is divided.
@@ -190,6 +191,7 @@ impl Drop for Door {
 }
 
 /// Whether the door is tried again.
+#[derive(Clone, Copy)]
 enum Again {
     Later,
     Never,
@@ -218,10 +220,8 @@ impl Inner {
                 let mut failures = own(&self.failures);
                 let wait = SHUT[(*failures).min(SHUT.len() - 1)];
                 *failures += 1;
-                what.push_str(&format!(
-                    ", and it is tried again after {} s",
-                    wait.as_secs()
-                ));
+                let seconds = wait.as_secs();
+                let _ = write!(what, ", and it is tried again after {seconds} s");
                 Some(Instant::now() + wait)
             }
         };

@@ -10,7 +10,7 @@ use crate::error::{Kind, QueryError};
 use explore::{Chunk, Limits, Seed, Status, StepProfile, Walk, WalkError};
 use gpu::{GpuError, Ran, Section};
 use rdf::{Lexicon, VertexId};
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use store::GraphView;
 use store::delta::GraphVersion;
 
@@ -70,13 +70,8 @@ impl<'a> Execution<'_, 'a> {
                 Err(Handing::Nothing(error)) => {
                     accelerator.note(&begun, &error);
                     failed = Some(error);
-                    let options = self.options(&clock);
-                    let part = (seed, from..seed.len());
-                    let (prepared, limits) = (self.prepared, self.limits);
-                    let beginning = Walk::beginning(
-                        prepared, snapshot, dictionary, limits, options, part, covered,
-                    );
-                    let (rows, went) = self.go_on(beginning, &mut rest, consume)?;
+                    let left = (seed, from..seed.len());
+                    let (rows, went) = self.take_over(left, covered, &mut rest, consume)?;
                     did.rows += rows;
                     flow = went;
                     from = seed.len();
@@ -97,6 +92,28 @@ impl<'a> Execution<'_, 'a> {
         profile[covered - 1] = did;
         profile.extend(rest.into_profile());
         Ok((profile, report))
+    }
+
+    /// Walks the covered steps over what is left of the seed here.
+    fn take_over<V: GraphView, L: Lexicon>(
+        &self,
+        left: (&Seed<'a>, Range<u64>),
+        covered: usize,
+        rest: &mut Walk<'_, 'a, V, L>,
+        consume: &mut Consumer<'_>,
+    ) -> Result<(u64, ControlFlow<()>), QueryError> {
+        let clock = clock();
+        let GraphVersion {
+            snapshot,
+            dictionary,
+            ..
+        } = &self.graph.version;
+        let options = self.options(&clock);
+        let (prepared, limits) = (self.prepared, self.limits);
+        let begun = Walk::beginning(
+            prepared, snapshot, dictionary, limits, options, left, covered,
+        );
+        self.go_on(begun, rest, consume)
     }
 
     /// Reads a strip's rows and walks on with them.

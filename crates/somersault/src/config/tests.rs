@@ -1,6 +1,7 @@
 //! Layers, origins, and what is refused.
 
 use super::*;
+use engine::accelerator::Offload;
 
 const MACHINE: Machine = Machine {
     cores: 2,
@@ -269,18 +270,18 @@ fn a_folder_for_kept_answers_is_named_or_chosen() {
 #[test]
 fn the_gpu_is_for_heavy_queries_unless_somebody_says_otherwise() {
     let config = Layers::new().check(MACHINE).unwrap();
-    assert_eq!((config.gpu_use, config.gpu_device), (Offload::Auto, 0));
-    assert_eq!(
-        (config.gpu_images_bytes, config.gpu_tables_bytes),
-        (None, None)
-    );
+    assert_eq!((config.gpu.offload, config.gpu.device), (Offload::Auto, 0));
+    assert_eq!(config.gpu, GpuConfig::default());
 
     let mut layers = Layers::new();
     let text = "[gpu]\nuse = \"always\"\ndevice = 1\nimages = \"2GiB\"\ntables = \"1GiB\"";
     layers.add_file("f", text).unwrap();
     let config = layers.check(MACHINE).unwrap();
-    assert_eq!((config.gpu_use, config.gpu_device), (Offload::Always, 1));
-    let sizes = (config.gpu_images_bytes, config.gpu_tables_bytes);
+    assert_eq!(
+        (config.gpu.offload, config.gpu.device),
+        (Offload::Always, 1)
+    );
+    let sizes = (config.gpu.images_bytes, config.gpu.tables_bytes);
     assert_eq!(sizes, (Some(2 << 30), Some(1 << 30)));
 
     for (key, value, reason) in [

@@ -1,0 +1,48 @@
+//! What the keys of the section `gpu` mean.
+
+use engine::accelerator::Offload;
+use engine::units::{format_size, parse_size};
+
+/// With less of a device's memory a query has no room for its first step.
+const BYTES_MIN: u64 = 1 << 20;
+
+/// The GPU, as it is configured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GpuConfig {
+    /// Which queries begin there.
+    pub offload: Offload,
+    /// Its number.
+    pub device: usize,
+    /// Bytes of its memory for images of segments; `None`: three fifths of what is free.
+    pub images_bytes: Option<u64>,
+    /// Bytes of its memory for tables of all queries together; `None`: a fifth of what is free.
+    pub tables_bytes: Option<u64>,
+}
+
+pub(super) fn offload(text: &str) -> Result<Offload, String> {
+    match text {
+        "auto" => Ok(Offload::Auto),
+        "never" => Ok(Offload::Never),
+        "always" => Ok(Offload::Always),
+        _ => Err("expected auto, never or always".to_owned()),
+    }
+}
+
+pub(super) fn device(text: &str) -> Result<usize, String> {
+    let number = text.parse();
+    number.map_err(|_| "expected a number, 0 for the first".to_owned())
+}
+
+/// A size; `None` for one that follows from a device's memory.
+pub(super) fn bytes(text: &str) -> Result<Option<u64>, String> {
+    match text {
+        "auto" => Ok(None),
+        text => match parse_size(text) {
+            Ok(bytes) if bytes < BYTES_MIN => {
+                Err(format!("expected at least {}", format_size(BYTES_MIN)))
+            }
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) => Err(error.to_string()),
+        },
+    }
+}
