@@ -11,7 +11,7 @@ mod report;
 pub use door::{Opened, Opener, Teller};
 pub(crate) use report::{DeviceReport, Stays};
 
-use door::{Closed, Door, Held};
+use door::{Closed, Door, OpenDevice};
 use explore::Prepared;
 pub use gpu::Memory;
 use gpu::device::{Device, DeviceError};
@@ -50,7 +50,7 @@ pub struct DeviceFigures {
 /// A query's beginning on the device.
 pub(crate) struct Begun {
     pub(crate) section: Section,
-    held: Arc<Held>,
+    held: Arc<OpenDevice>,
 }
 
 /// See the head of this file.
@@ -171,7 +171,7 @@ impl Accelerator {
 
     fn section_of(
         &self,
-        held: &Held,
+        held: &OpenDevice,
         version: &Version,
         prepared: &Prepared<'_>,
         sums: &[Slot],
@@ -197,7 +197,7 @@ impl Accelerator {
         self.note_of(&begun.held, error);
     }
 
-    fn note_of(&self, held: &Arc<Held>, error: &GpuError) {
+    fn note_of(&self, held: &Arc<OpenDevice>, error: &GpuError) {
         let GpuError::Device(error) = error else {
             return;
         };
@@ -213,7 +213,7 @@ impl Accelerator {
     }
 }
 
-impl Held {
+impl OpenDevice {
     /// The images of the version's base.
     fn gpu(&self, version: &Version) -> Result<Arc<Gpu>, GpuError> {
         let mut held = self.gpu.lock().unwrap_or_else(PoisonError::into_inner);

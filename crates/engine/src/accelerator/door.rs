@@ -44,15 +44,15 @@ pub type Opener = Box<dyn Fn() -> Result<Opened, DeviceError> + Send + Sync>;
 pub type Teller = Box<dyn Fn(&str) + Send + Sync>;
 
 /// An open device with the images of one base, at most.
-pub(super) struct Held {
+pub(super) struct OpenDevice {
     pub(super) device: Arc<dyn Device>,
     pub(super) memory: Memory,
     pub(super) gpu: Mutex<Option<Arc<Gpu>>>,
 }
 
-impl From<Opened> for Held {
-    fn from(Opened { device, memory }: Opened) -> Held {
-        Held {
+impl From<Opened> for OpenDevice {
+    fn from(Opened { device, memory }: Opened) -> OpenDevice {
+        OpenDevice {
             device,
             memory,
             gpu: Mutex::new(None),
@@ -74,7 +74,7 @@ pub(super) enum Closed {
 enum State {
     Closed,
     Opening,
-    Open(Arc<Held>),
+    Open(Arc<OpenDevice>),
     /// Until then; `None`: for good.
     Shut(Option<Instant>),
 }
@@ -129,7 +129,7 @@ impl Door {
     }
 
     /// The device, if it is open; nothing is opened for it.
-    pub(super) fn look(&self) -> Result<Arc<Held>, Closed> {
+    pub(super) fn look(&self) -> Result<Arc<OpenDevice>, Closed> {
         match &*self.inner.locked() {
             State::Open(held) => Ok(Arc::clone(held)),
             State::Closed => Err(Closed::Unasked),
@@ -139,7 +139,7 @@ impl Door {
     }
 
     /// The device, if it is open; else it is opened on a thread of its own, unless it was shut a short while ago.
-    pub(super) fn ask(&self) -> Result<Arc<Held>, Closed> {
+    pub(super) fn ask(&self) -> Result<Arc<OpenDevice>, Closed> {
         {
             let mut state = self.inner.locked();
             match &*state {
@@ -164,7 +164,7 @@ impl Door {
     }
 
     /// The device does not answer any more: it is forgotten, unless it was already.
-    pub(super) fn lose(&self, lost: &Arc<Held>, error: &DeviceError) {
+    pub(super) fn lose(&self, lost: &Arc<OpenDevice>, error: &DeviceError) {
         let is_open = matches!(&*self.inner.locked(), State::Open(held) if Arc::ptr_eq(held, lost));
         if is_open {
             let again = match self.inner.opener {
