@@ -11,6 +11,7 @@ use somersault::device::{Accelerator, DeviceFigures, Memory, Offload, Opened, co
 use somersault::load::{Request as LoadRequest, Source, Syntax, Unwatched, load_in_memory};
 use somersault::output::Collected;
 use somersault::{Database, Options, PlanDocument, Request};
+use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -44,10 +45,10 @@ fn ring(vertices: u32, degree: u32) -> String {
     for vertex in 0..vertices {
         for step in 1..=degree {
             let next = (vertex + step * step) % vertices;
-            text += &format!("<urn:n{vertex}> <urn:p> <urn:n{next}> .\n");
+            let _ = writeln!(text, "<urn:n{vertex}> <urn:p> <urn:n{next}> .");
         }
         let next = (vertex + 5) % vertices;
-        text += &format!("<urn:n{vertex}> <urn:q> <urn:n{next}> .\n");
+        let _ = writeln!(text, "<urn:n{vertex}> <urn:q> <urn:n{next}> .");
     }
     text
 }

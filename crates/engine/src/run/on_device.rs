@@ -155,10 +155,10 @@ impl<'a> Execution<'_, 'a> {
     }
 
     /// Walks the first steps here and goes on with their rows, of which it gives the number.
-    fn go_on<V: GraphView, L: Lexicon>(
+    fn go_on<V: GraphView, L: Lexicon, W: GraphView, M: Lexicon>(
         &self,
         mut begun: Walk<'_, 'a, V, L>,
-        rest: &mut Walk<'_, 'a, V, L>,
+        rest: &mut Walk<'_, 'a, W, M>,
         consume: &mut Consumer<'_>,
     ) -> Result<(u64, ControlFlow<()>), QueryError> {
         let mut rows = Chunk::new();

@@ -136,12 +136,11 @@ impl Live {
     pub fn telling(database: Database, told: impl Fn(&str) + Send + Sync + 'static) -> Live {
         let left = database.take_beside();
         let recovered = left.and_then(|left| left.downcast::<Recovered>().ok());
-        let (mut hub, journals) = match recovered {
-            Some(recovered) => *recovered,
-            None => {
-                let journals = Journals::new(database.shared().options.memory_pool_bytes);
-                (Hub::new(database.clone()), Arc::new(journals))
-            }
+        let (mut hub, journals) = if let Some(recovered) = recovered {
+            *recovered
+        } else {
+            let journals = Journals::new(database.shared().options.memory_pool_bytes);
+            (Hub::new(database.clone()), Arc::new(journals))
         };
         hub.attach(database.clone());
         let live = Live::over(database, hub, journals, told);

@@ -153,10 +153,7 @@ pub(super) fn evaluated(
     let views = query.planned.views(&constants, &graph.snapshot, sources);
     let times = query.planned.times(&slices_of(ready));
     let mut alone = None;
-    let table = match &mut query.many {
-        None => None,
-        Some(many) => Some(many.table(&mut alone)),
-    };
+    let table = query.many.as_mut().map(|many| many.table(&mut alone));
     let plan = query
         .planned
         .plan(graph, &constants, &views, &limits, table)?;
