@@ -65,7 +65,7 @@ fn twin() -> Option<Twin> {
 
 fn loaded(text: &str, accelerator: Option<Accelerator>) -> Database {
     let accelerator = accelerator.map(Arc::new);
-    support::loaded_with(text, Format::NTriples, 1, accelerator).unwrap()
+    support::loaded_with(text, Format::NTriples, 1, accelerator).expect("nothing fails")
 }
 
 /// The rows of an answer as a bag.
@@ -87,18 +87,24 @@ fn figures(database: &Database) -> DeviceFigures {
 
 /// The plan's document after a run that was profiled, and the plan for people.
 fn profiled(database: &Database, text: &str) -> (serde_json::Value, String) {
-    let mut query = database.start(&Request::new(text)).unwrap();
+    let mut query = database.start(&Request::new(text)).expect("nothing fails");
     query.enable_profile();
-    query.run(&mut Collected::default()).unwrap();
+    query.run(&mut Collected::default()).expect("nothing fails");
     let document = query.plan_document();
     let text = query.explain_profile();
     let read = PlanDocument::read(&document).expect("it is one");
     assert_eq!(read.explain_profile(), text, "read back it is the same");
-    (serde_json::from_str(&document).unwrap(), text)
+    (
+        serde_json::from_str(&document).expect("nothing fails"),
+        text,
+    )
 }
 
 fn explained(database: &Database, text: &str) -> String {
-    database.start(&Request::new(text)).unwrap().explain()
+    database
+        .start(&Request::new(text))
+        .expect("nothing fails")
+        .explain()
 }
 
 #[test]
@@ -113,7 +119,7 @@ fn only_what_is_wanted_begins_there() {
         let Some(twin) = twin() else { return };
         let device = Accelerator::new(Arc::new(twin), MEMORY, offload);
         let database = loaded(&text, Some(device));
-        let started = database.start(&Request::new(HEAVY)).unwrap();
+        let started = database.start(&Request::new(HEAVY)).expect("nothing fails");
         let steps = started.plan().steps.iter();
         let expected_ns: f64 = steps.map(|step| step.estimate.cost_ns).sum();
         assert!(expected_ns > 2e6, "{expected_ns} ns are worth a launch");
@@ -141,7 +147,11 @@ fn plans_say_what_ran_there_and_nothing_without_one() {
     let asked = explained(&database, grouped);
     assert!(asked.contains("\ndevice: would be asked\n"), "{asked}");
     let (document, said) = profiled(&database, grouped);
-    let places: Vec<_> = document["steps"].as_array().unwrap().iter().collect();
+    let places: Vec<_> = document["steps"]
+        .as_array()
+        .expect("nothing fails")
+        .iter()
+        .collect();
     let on_device = places.iter().take_while(|step| step["on_device"] == true);
     let covered = on_device.count();
     assert!(covered >= 2, "{said}");
@@ -262,13 +272,15 @@ fn it_is_opened_beside_the_first_query_that_is_worth_it_and_again_after_a_loss()
         "{said}"
     );
 
-    let until = Instant::now() + Duration::from_secs(60);
+    let until = Instant::now() + Duration::from_mins(1);
     while figures(&database).failures == 0 {
         assert!(rows(&database, HEAVY)[0].contains(&expected));
         assert!(Instant::now() < until, "the device is opened");
     }
     let lost = Instant::now();
-    let what = told.recv_timeout(Duration::from_secs(60)).unwrap();
+    let what = told
+        .recv_timeout(Duration::from_mins(1))
+        .expect("nothing fails");
     assert_eq!(
         what,
         "the device is lost: as planned; the processors serve all queries, and it is tried again after 1 s"
@@ -303,9 +315,13 @@ fn a_configuration_without_a_device_is_none() {
     let mut layers = Layers::new();
     layers
         .add_flag("--gpu", "gpu.use", "never".to_owned())
-        .unwrap();
-    let config: Config = layers.check(machine).unwrap();
-    assert!(configured(&config, Box::new(|_| {})).unwrap().is_none());
+        .expect("nothing fails");
+    let config: Config = layers.check(machine).expect("nothing fails");
+    assert!(
+        configured(&config, Box::new(|_| {}))
+            .expect("nothing fails")
+            .is_none()
+    );
     assert!(Options::from(&config).accelerator.is_none());
 }
 
@@ -314,8 +330,9 @@ const COVERED: [&str; 6] = ["q2", "q4", "q5", "q6", "q7", "q12"];
 
 /// LUBM-1, loaded.
 fn lubm(accelerator: Option<Accelerator>) -> Database {
-    let lubm = Lubm::new(Parameters::default(), LubmSyntax::NTriples).unwrap();
-    let source = Source::reader("lubm", lubm.reader(1).unwrap()).with_syntax(Syntax::NTriples);
+    let lubm = Lubm::new(Parameters::default(), LubmSyntax::NTriples).expect("nothing fails");
+    let source = Source::reader("lubm", lubm.reader(1).expect("nothing fails"))
+        .with_syntax(Syntax::NTriples);
     let options = Options {
         accelerator: accelerator.map(Arc::new),
         ..Options::default()
@@ -335,7 +352,7 @@ fn lubm_has_the_same_answers_there() {
         let expected = rows(&alone, query.text);
         assert_eq!(rows(&beside, query.text), expected, "{}", query.name);
         let (document, said) = profiled(&beside, query.text);
-        let steps = document["steps"].as_array().unwrap();
+        let steps = document["steps"].as_array().expect("nothing fails");
         let covered = steps
             .iter()
             .filter(|step| step["on_device"] == true)
