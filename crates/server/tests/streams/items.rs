@@ -310,15 +310,15 @@ fn what_is_tried_again_is_counted_once() {
         TS,
         "0\t<http://e/p> <http://e/says> \"a\" .\n",
     );
-    let lines: String = (0..40)
-        .map(|ms| {
-            format!(
-                "{}\t<http://e/p> <http://e/says> \"{ms} {}\" .\n",
-                100 + ms,
-                "y".repeat(1500)
-            )
-        })
-        .collect();
+    let line = |ms: u32| {
+        let text = "y".repeat(1500);
+        format!(
+            "{}\t<http://e/p> <http://e/says> \"{ms} {text}\" .\n",
+            100 + ms
+        )
+    };
+    let lines: Vec<String> = (0..40).map(line).collect();
+    let lines = lines.concat();
     served.pushed("?source=fast", TS, &lines);
     let mut flow = served.flow(&format!("POST {}?source=fast", items(LIKES)), TS);
     flow.send(&format!(
