@@ -187,8 +187,25 @@ struct Execution<'r, 'a> {
 }
 
 impl<'a> Execution<'_, 'a> {
-    /// On the device, where the query is to begin there; else on several threads, where its seed is long enough.
+    /// On the device, where the query is to begin there; else on several threads, where its seed is long enough. A light
+    /// query without a device is asked none of that.
     fn walk(
+        &self,
+        accelerator: Option<&Accelerator>,
+        workers: usize,
+        consume: &mut Consumer<'_>,
+    ) -> Result<Answered, QueryError> {
+        if accelerator.is_none() && workers <= 1 {
+            return Ok(Answered {
+                profile: self.alone(consume)?,
+                device: None,
+            });
+        }
+        self.walk_widely(accelerator, workers, consume)
+    }
+
+    #[inline(never)]
+    fn walk_widely(
         &self,
         accelerator: Option<&Accelerator>,
         workers: usize,
