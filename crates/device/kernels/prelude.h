@@ -2,7 +2,7 @@
 //
 // On a card these are the words of CUDA C++; on the host (SOMERSAULT_TWIN) they are those of `twin.h`, which runs each
 // thread of a block as a fiber. Rules that keep the twin true: no instruction outside these macros that only a card
-// has; every thread of a block comes to every `barrier`, every thread of a warp to every `ballot`, `shuffle` and `sum_below`;
+// has; every thread of a block comes to every `barrier`, every thread of a warp to every `shuffle_up`;
 // nobody waits for another block, or for another warp of its own but at a barrier.
 #pragma once
 
@@ -29,8 +29,6 @@ DEVICE u32 block_of_grid() { return blockIdx.x; }
 DEVICE u32 threads() { return blockDim.x; }
 DEVICE u32 blocks() { return gridDim.x; }
 DEVICE void barrier() { __syncthreads(); }
-DEVICE u32 ballot(bool holds) { return __ballot_sync(0xffffffffu, holds); }
-DEVICE u64 shuffle(u64 value, u32 lane) { return __shfl_sync(0xffffffffu, value, lane); }
 DEVICE u64 shuffle_up(u64 value, u32 distance) { return __shfl_up_sync(0xffffffffu, value, distance); }
 DEVICE u64 add_at(u64* place, u64 value) { return atomicAdd(place, value); }
 DEVICE void raise_at(u64* place, u64 value) { atomicMax(place, value); }

@@ -113,23 +113,13 @@ void release(u32 from, u32 to) {
 
 // Answers the warp that begins at `from`, if it waits as one.
 bool answer_warp(u32 from) {
+    if (!all_wait(from, from + WARP, TWIN_SHUFFLE_UP)) return false;
     Fiber* warp = &machine.fibers[from];
-    TwinWait kind = warp[0].state;
-    if (kind != TWIN_BALLOT && kind != TWIN_SHUFFLE && kind != TWIN_SHUFFLE_UP) return false;
-    if (!all_wait(from, from + WARP, kind)) return false;
-    u64 given[WARP], votes = 0;
+    u64 given[WARP];
+    for (u32 lane = 0; lane < WARP; lane++) given[lane] = warp[lane].value;
     for (u32 lane = 0; lane < WARP; lane++) {
-        given[lane] = warp[lane].value;
-        votes |= u64(given[lane] != 0) << lane;
-    }
-    for (u32 lane = 0; lane < WARP; lane++) {
-        u32 asked = warp[lane].lane;
-        if (kind == TWIN_BALLOT)
-            warp[lane].value = votes;
-        else if (kind == TWIN_SHUFFLE)
-            warp[lane].value = given[asked % WARP];
-        else
-            warp[lane].value = given[lane >= asked ? lane - asked : lane];
+        u32 distance = warp[lane].lane;
+        warp[lane].value = given[lane >= distance ? lane - distance : lane];
     }
     release(from, from + WARP);
     return true;

@@ -1,6 +1,6 @@
 // The host twin: what a card does with a block of threads, done by fibers of one thread of the host.
 //
-// A block's threads are fibers that run until they wait: at a barrier for the whole block, at a ballot or a shuffle for their
+// A block's threads are fibers that run until they wait: at a barrier for the whole block, at a shuffle for their
 // warp. Who runs next is drawn from a seed, so that what depends on the order of threads shows in some run. Blocks run one
 // after the other. Where nobody can run and nobody can be let go on, or where threads wait for different things, the
 // launch fails with a message; so a barrier that not all threads reach is found. What this cannot show: the order of memory
@@ -21,7 +21,7 @@ struct TwinThread {
 extern thread_local TwinThread twin_now;
 
 // What a fiber waits for, and what it gives and gets.
-enum TwinWait { TWIN_READY, TWIN_BARRIER, TWIN_BALLOT, TWIN_SHUFFLE, TWIN_SHUFFLE_UP, TWIN_DONE };
+enum TwinWait { TWIN_READY, TWIN_BARRIER, TWIN_SHUFFLE_UP, TWIN_DONE };
 u64 twin_wait(TwinWait kind, u64 value, u32 lane);
 
 DEVICE u32 thread_of_block() { return twin_now.thread; }
@@ -29,8 +29,6 @@ DEVICE u32 block_of_grid() { return twin_now.block; }
 DEVICE u32 threads() { return twin_now.threads; }
 DEVICE u32 blocks() { return twin_now.blocks; }
 DEVICE void barrier() { twin_wait(TWIN_BARRIER, 0, 0); }
-DEVICE u32 ballot(bool holds) { return u32(twin_wait(TWIN_BALLOT, holds, 0)); }
-DEVICE u64 shuffle(u64 value, u32 lane) { return twin_wait(TWIN_SHUFFLE, value, lane); }
 DEVICE u64 shuffle_up(u64 value, u32 distance) { return twin_wait(TWIN_SHUFFLE_UP, value, distance); }
 DEVICE u64 add_at(u64* place, u64 value) {
     u64 before = *place;

@@ -89,11 +89,6 @@ impl Gpu {
         self
     }
 
-    /// The device.
-    pub fn device(&self) -> &Arc<dyn Device> {
-        &self.device
-    }
-
     /// The base that it has images of.
     pub fn snapshot(&self) -> &Arc<Snapshot> {
         &self.snapshot

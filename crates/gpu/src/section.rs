@@ -1,8 +1,8 @@
 //! A section that runs: its tables, its block of arguments, the graph that is launched once a strip.
 //!
 //! Two halves of one region take turns: a step reads the table in one and writes the next into the other. How many rows fit is
-//! each step's own, by its columns. Counts, arguments and what became of the walk lie together, so that one copy at the beginning of the
-//! graph sets all of them and one at its end brings the outcome back. A strip is a range of the seed; one whose rows did not
+//! each step's own, by its columns. Counts and arguments lie together, so that one copy at the beginning of the graph sets all of
+//! them; its last kernel posts the outcome in the host's memory, where it is looked for. A strip is a range of the seed; one whose rows did not
 //! fit anywhere has given nothing out, and is walked again in halves.
 
 use crate::arena::ALIGNMENT;
