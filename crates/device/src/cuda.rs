@@ -275,9 +275,10 @@ impl Device for Cuda {
         on: &Stream,
         from: &Slice,
         to: &HostRegion,
+        at: u64,
     ) -> Result<(), DeviceError> {
         let queue = self.queue(on);
-        queue.download_staged(from.address(), pinned(to), from.bytes())
+        queue.download_staged(from.address(), (pinned(to), at), from.bytes())
     }
 
     fn copy(&self, on: &Stream, from: &Slice, to: &Slice) -> Result<(), DeviceError> {

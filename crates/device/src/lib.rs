@@ -151,12 +151,13 @@ pub trait Device: Send + Sync {
     /// Copies bytes from the device and waits for them. Asserts that they are as long as `to`.
     fn download(&self, on: &Stream, from: &Slice, to: &mut [u8]) -> Result<(), DeviceError>;
 
-    /// Copies bytes to the beginning of staged memory. Asserts that they have room there.
+    /// Copies bytes to staged memory, from its byte `at` on. Asserts that they have room there.
     fn download_staged(
         &self,
         on: &Stream,
         from: &Slice,
         to: &HostRegion,
+        at: u64,
     ) -> Result<(), DeviceError>;
 
     /// Copies within the device. Asserts that both are of one length.

@@ -1,8 +1,9 @@
 //! The host twin: a device whose kernels are the same source, compiled as C++ and run on the thread that asks.
 //!
-//! A launch runs to its end before the call returns, so every mark has passed; threads of a block are fibers that are
+//! A launch runs to its end before the call returns, so every mark has passed unless it is a slow twin's; threads of a block are fibers that are
 //! let go on in an order drawn from a seed (`kernels/twin.h`). Fresh memory holds garbage, as a card's does, so that who
-//! reads what nobody wrote is found. A call that is to fail can be named by its number, for tests of what becomes of a walk then.
+//! reads what nobody wrote is found. A call that is to fail can be named by its number, and recorded work can be put off, for tests of
+//! what becomes of a walk then.
 //!
 //! Where there was no C++ compiler [`Twin::new`] says so, and tests that need it are skipped.
 
@@ -11,8 +12,8 @@ use crate::{
     Device, DeviceError, Facts, Graph, HostRegion, Kernel, Launch, Mark, Node, Region, Slice,
     Stream,
 };
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Blocks that run at once: so many that tiles are taken in turn, so few that tests are fast.
 const BLOCKS: u32 = 3;
@@ -27,6 +28,16 @@ pub struct Twin {
     used: Arc<AtomicU64>,
     calls: AtomicU64,
     failing: Option<(u64, DeviceError)>,
+    /// Questions after which recorded work is done; 0: at once.
+    slowness: u64,
+    put_off: Mutex<PutOff>,
+}
+
+/// Recorded work that is not done yet, and the questions that were asked since the first of it.
+#[derive(Default)]
+struct PutOff {
+    graphs: Vec<Graph>,
+    questions: u64,
 }
 
 impl Twin {
@@ -52,6 +63,8 @@ impl Twin {
             used: Arc::default(),
             calls: AtomicU64::new(0),
             failing: None,
+            slowness: 0,
+            put_off: Mutex::default(),
         })
     }
 
@@ -59,6 +72,14 @@ impl Twin {
     #[must_use]
     pub fn failing(mut self, call: u64, error: DeviceError) -> Twin {
         self.failing = Some((call, error));
+        self
+    }
+
+    /// Lets recorded work be done only when somebody has asked so often whether a mark has passed, or waits for one; at
+    /// `u64::MAX` it hangs, and whoever waits for it is told that the device is lost.
+    #[must_use]
+    pub fn slow(mut self, questions: u64) -> Twin {
+        self.slowness = questions;
         self
     }
 
@@ -79,6 +100,29 @@ impl Twin {
             Some((at, lost @ DeviceError::Lost { .. })) if *at < number => Err(lost.clone()),
             _ => Ok(()),
         }
+    }
+
+    fn put_off(&self) -> std::sync::MutexGuard<'_, PutOff> {
+        self.put_off.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does what was put off.
+    fn catch_up(&self, put_off: &mut PutOff) -> Result<(), DeviceError> {
+        put_off.questions = 0;
+        let mut graphs = put_off.graphs.drain(..);
+        graphs.try_for_each(|graph| self.work(&graph))
+    }
+
+    /// Does recorded work.
+    fn work(&self, graph: &Graph) -> Result<(), DeviceError> {
+        let program: &Program = graph.0.downcast_ref().expect("a graph of this device");
+        for step in &program.steps {
+            match step {
+                Step::Launch(launch) => self.run(launch)?,
+                Step::Copy { from, to, bytes } => foreign::copy(*from, *to, *bytes),
+            }
+        }
+        Ok(())
     }
 
     fn run(&self, launch: &Launch) -> Result<(), DeviceError> {
@@ -195,10 +239,15 @@ impl Device for Twin {
         _: &Stream,
         from: &Slice,
         to: &HostRegion,
+        at: u64,
     ) -> Result<(), DeviceError> {
-        assert!(from.bytes() <= to.bytes(), "as many bytes as there");
+        let end = at.checked_add(from.bytes());
+        assert!(
+            end.is_some_and(|end| end <= to.bytes()),
+            "as many bytes as there"
+        );
         self.call()?;
-        foreign::copy(from.address(), to.address(), from.bytes());
+        foreign::copy(from.address(), to.address() + at, from.bytes());
         Ok(())
     }
 
@@ -249,13 +298,10 @@ impl Device for Twin {
 
     fn replay(&self, graph: &Graph) -> Result<(), DeviceError> {
         self.call()?;
-        let program: &Program = graph.0.downcast_ref().expect("a graph of this device");
-        for step in &program.steps {
-            match step {
-                Step::Launch(launch) => self.run(launch)?,
-                Step::Copy { from, to, bytes } => foreign::copy(*from, *to, *bytes),
-            }
+        if self.slowness == 0 {
+            return self.work(graph);
         }
+        self.put_off().graphs.push(graph.clone());
         Ok(())
     }
 
@@ -266,11 +312,22 @@ impl Device for Twin {
 
     fn has_passed(&self, _: &Mark) -> Result<bool, DeviceError> {
         self.call()?;
-        Ok(true)
+        let put_off = &mut *self.put_off();
+        if !put_off.graphs.is_empty() && put_off.questions < self.slowness {
+            put_off.questions += 1;
+            return Ok(false);
+        }
+        self.catch_up(put_off).map(|()| true)
     }
 
     fn wait(&self, _: &Mark) -> Result<(), DeviceError> {
-        self.call()
+        self.call()?;
+        let put_off = &mut *self.put_off();
+        if !put_off.graphs.is_empty() && self.slowness == u64::MAX {
+            let reason = "it hangs".to_owned();
+            return Err(DeviceError::Lost { reason });
+        }
+        self.catch_up(put_off)
     }
 
     fn follow(&self, _: &Stream, _: &Mark) -> Result<(), DeviceError> {

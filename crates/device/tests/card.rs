@@ -121,7 +121,7 @@ fn staged_bytes_go_there_and_back_and_are_seen_in_place() {
     let whole = region.whole();
     device.upload_staged(&on, &whole, &staged).expect("it goes");
     device
-        .download_staged(&on, &whole, &back)
+        .download_staged(&on, &whole, &back, 0)
         .expect("it comes");
     let mark = device.mark(&on).expect("a mark");
     device.wait(&mark).expect("it passes");

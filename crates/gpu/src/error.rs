@@ -71,6 +71,9 @@ pub enum GpuError {
     /// Layers have touched a segment that it looks at; images are those of the base.
     #[error("changes are not in the images yet")]
     Layered,
+    /// Whoever waited for a strip does not wait any more; the device may still walk it.
+    #[error("the device was not waited for any longer")]
+    GivenUp,
     /// As many sections are there as may be at once.
     #[error("the device walks as many queries as it has room for")]
     Busy,

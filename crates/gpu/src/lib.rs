@@ -7,7 +7,7 @@
 //!
 //! A [`Gpu`] holds images of a base's segments in the device's memory and room for tables. [`Gpu::section`] takes the longest
 //! beginning of a plan that the kernels cover ([`program`]); what stands behind it is walked on the processor, over the rows
-//! that [`Section::read`] gives (`explore::Walk::section`). A [`Section`] walks the seed strip by strip, each by one launch: counts stay
+//! that [`Section::rows`] gives (`explore::Walk::section`). A [`Section`] walks the seed strip by strip, each by one launch: counts stay
 //! on the device from step to step (Wukong+G, ATC'18, section 3, has the host ask for each).
 //!
 //! Invariant: a strip's rows are all there or the strip says where there was no room; nothing of it has been given out then.
@@ -20,12 +20,14 @@ mod image;
 mod layout;
 mod program;
 mod rooms;
+mod rows;
 mod section;
 #[cfg(test)]
 mod tests;
 
 pub use error::{GpuError, NotCovered};
-pub use section::{Ran, Section};
+pub use rows::{Piece, Rows};
+pub use section::{Patience, Ran, Section};
 
 pub use device;
 
@@ -71,7 +73,7 @@ impl Gpu {
     ) -> Result<Gpu, GpuError> {
         let stream = device.stream()?;
         let arena = Arena::new(&*device, memory.images)?;
-        let rooms = Rooms::new(&*device, memory.sections, memory.tables)?;
+        let rooms = Rooms::new(&device, memory.sections, memory.tables)?;
         Ok(Gpu {
             device,
             stream,
@@ -119,14 +121,10 @@ impl Gpu {
             program::compile(prepared, &self.snapshot, &mut image)?
         };
         let room = self.rooms.take().ok_or(GpuError::Busy)?;
+        let uploaded = self.device.mark(&self.stream)?;
+        self.device.follow(room.stream(), &uploaded)?;
         let device = Arc::clone(&self.device);
-        Section::new(
-            device,
-            self.stream.clone(),
-            &program,
-            (room, self.long_list),
-            columns,
-        )
+        Section::new(device, &program, (room, self.long_list), columns)
     }
 
     fn locked(&self) -> std::sync::MutexGuard<'_, Images> {

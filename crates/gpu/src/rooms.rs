@@ -1,8 +1,12 @@
 //! Rooms: what a section needs while it is there, as many as there may be at once, taken before the first of them.
 //!
-//! Taking memory of a device, and of the host for it, costs as much as a walk; so no query does.
+//! Taking memory of a device, and of the host for it, costs as much as a walk; so no query does. A room has a stream of its own,
+//! so sections run beside each other, and keeps the graphs of the programs that were last in it: the same kernels over the same
+//! places of its block are the same graph, whatever their arguments are. Making one costs several launches.
+//!
+//! Invariant: a room in which something may still run is taken by nobody before that has ended.
 
-use device::{Device, DeviceError, HostRegion, Region};
+use device::{Device, DeviceError, Graph, HostRegion, Kernel, Mark, Region, Stream};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes of a section's arguments, at most: some forty steps.
@@ -11,15 +15,35 @@ pub(crate) const ARGUMENT_BYTES: u64 = 64 << 10;
 /// Bytes for what the device tells the host.
 const POSTED_BYTES: u64 = 64;
 
+/// Bytes of each of the two places in the host's memory by which rows are read, for so many of tables.
+fn reading_bytes(tables: u64) -> u64 {
+    (tables / 64).clamp(4 << 10, 1 << 20)
+}
+
+/// Graphs that a room keeps.
+const GRAPHS: usize = 32;
+
+/// A kernel of a graph, its blocks, and where its arguments lie.
+pub(crate) type Call = (Kernel, u32, usize);
+
 /// See the head of this file.
-pub(crate) struct Rooms(Arc<Mutex<Vec<Place>>>);
+pub(crate) struct Rooms {
+    places: Arc<Mutex<Vec<Place>>>,
+    device: Arc<dyn Device>,
+}
 
 /// What is in a room.
 struct Place {
+    stream: Stream,
     tables: Region,
     block: Region,
     staged: HostRegion,
     posted: HostRegion,
+    reading: [HostRegion; 2],
+    /// The last one used is the last.
+    graphs: Vec<(Vec<Call>, Graph)>,
+    /// What was not waited for.
+    running: Option<Mark>,
 }
 
 /// The room of one section, given back when it is dropped.
@@ -32,33 +56,53 @@ pub(crate) struct Room {
 impl Rooms {
     /// Takes so many rooms, with so many bytes for tables each.
     pub(crate) fn new(
-        device: &dyn Device,
+        device: &Arc<dyn Device>,
         count: usize,
         tables: u64,
     ) -> Result<Rooms, DeviceError> {
+        let reading = || device.stage(reading_bytes(tables));
         let place = |_| {
             Ok(Place {
+                stream: device.stream()?,
                 tables: device.region(tables)?,
                 block: device.region(ARGUMENT_BYTES)?,
                 staged: device.stage(ARGUMENT_BYTES)?,
                 posted: device.stage(POSTED_BYTES)?,
+                reading: [reading()?, reading()?],
+                graphs: Vec::new(),
+                running: None,
             })
         };
         let places: Vec<Place> = (0..count).map(place).collect::<Result<_, DeviceError>>()?;
-        Ok(Rooms(Arc::new(Mutex::new(places))))
+        Ok(Rooms {
+            places: Arc::new(Mutex::new(places)),
+            device: Arc::clone(device),
+        })
     }
 
     /// A room, where one is free.
     pub(crate) fn take(&self) -> Option<Room> {
-        let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let has_ended = |place: &Place| match &place.running {
+            None => true,
+            Some(mark) => self.device.has_passed(mark).unwrap_or(false),
+        };
+        let free = places.iter().rposition(has_ended)?;
+        let mut place = places.remove(free);
+        place.running = None;
         Some(Room {
-            place: Some(places.pop()?),
-            home: Arc::clone(&self.0),
+            place: Some(place),
+            home: Arc::clone(&self.places),
         })
     }
 }
 
 impl Room {
+    /// Where its work is done, in order.
+    pub(crate) fn stream(&self) -> &Stream {
+        &self.place().stream
+    }
+
     /// Memory for its tables.
     pub(crate) fn tables(&self) -> &Region {
         &self.place().tables
@@ -79,8 +123,43 @@ impl Room {
         &self.place().posted
     }
 
+    /// Memory of the host through which rows are read, in turns.
+    pub(crate) fn reading(&self) -> &[HostRegion; 2] {
+        &self.place().reading
+    }
+
+    /// The graph of these calls: one that is kept, or what `record` makes.
+    pub(crate) fn graph(
+        &mut self,
+        calls: Vec<Call>,
+        record: impl FnOnce(&Room) -> Result<Graph, DeviceError>,
+    ) -> Result<Graph, DeviceError> {
+        let kept = &mut self.place_mut().graphs;
+        if let Some(at) = kept.iter().position(|(known, _)| *known == calls) {
+            kept[at..].rotate_left(1);
+        } else {
+            let graph = record(self)?;
+            let kept = &mut self.place_mut().graphs;
+            if kept.len() == GRAPHS {
+                kept.remove(0);
+            }
+            kept.push((calls, graph));
+        }
+        let last = self.place().graphs.last();
+        Ok(last.expect("one was just put there").1.clone())
+    }
+
+    /// Something runs in it until the mark has passed, whoever waits for it.
+    pub(crate) fn set_running(&mut self, mark: Option<Mark>) {
+        self.place_mut().running = mark;
+    }
+
     fn place(&self) -> &Place {
         self.place.as_ref().expect("it is given back by dropping")
+    }
+
+    fn place_mut(&mut self) -> &mut Place {
+        self.place.as_mut().expect("it is given back by dropping")
     }
 }
 

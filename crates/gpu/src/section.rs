@@ -3,18 +3,21 @@
 //! Two halves of one region take turns: a step reads the table in one and writes the next into the other. How many rows fit is
 //! each step's own, by its columns. Counts and arguments lie together, so that one copy at the beginning of the graph sets all of
 //! them; its last kernel posts the outcome in the host's memory, where it is looked for. A strip is a range of the seed; one whose rows did not
-//! fit anywhere has given nothing out, and is walked again in halves.
+//! fit anywhere has given nothing out, and is walked again in halves. Strips become longer again where some in a row did fit.
+//!
+//! Who waits for a strip is asked now and then whether to wait on. If not, the room stays taken until the device has ended, and
+//! nothing of the strip was given out.
 
 use crate::arena::ALIGNMENT;
 use crate::error::{GpuError, NotCovered};
 use crate::image::Image;
 use crate::layout::{self, BLOCK, COLUMNS};
 use crate::program::{Operand, Program, ProgramCheck, ProgramSeed, ProgramStep, Whose};
-use crate::rooms::{ARGUMENT_BYTES, Room};
+use crate::rooms::{ARGUMENT_BYTES, Call, Room};
+use crate::rows::Rows;
 use bytemuck::Pod;
-use device::{Device, DeviceError, Graph, Kernel, Launch, Node, Region, Stream};
+use device::{Device, DeviceError, Graph, HostRegion, Kernel, Launch, Node, Region, Slice, Stream};
 use query::plan::Slot;
-use rdf::VertexId;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -23,9 +26,15 @@ use store::SegmentKey;
 /// Rows of a table at most: places are counted in 32 bits by whoever reads them.
 const ROWS_MAX: u64 = 1 << 31;
 
-/// Looks at the outcome, some nanoseconds each, before the thread sleeps; and how many between two questions to the driver.
+/// Looks at the outcome, some nanoseconds each, before whoever waits is asked; and how many between two questions to the driver.
 const LOOKS: u32 = 20_000;
 const LOOKS_A_QUESTION: u32 = 2_000;
+
+/// Strips in a row that had room before one is twice as long.
+const FITTING: u32 = 4;
+
+/// Whether to wait on: asked again and again while the device works, and may sleep.
+pub type Patience<'p> = dyn FnMut() -> bool + 'p;
 
 /// What became of a strip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +48,6 @@ pub struct Ran {
 /// See the head of this file.
 pub struct Section {
     device: Arc<dyn Device>,
-    stream: Stream,
     graph: Graph,
     /// What is uploaded at the beginning of each launch.
     arguments: Vec<u64>,
@@ -52,8 +60,11 @@ pub struct Section {
     covered: usize,
     segments: Vec<SegmentKey>,
     why: NotCovered,
-    /// Elements of the seed that were walked at once last.
+    /// Elements of the seed that are walked at once, and may be.
     strip: u64,
+    longest: u64,
+    /// Strips that had room since one had none.
+    fitting: u32,
     launches: u64,
     /// What the last launch was to post.
     sequence: u64,
@@ -88,9 +99,8 @@ impl Section {
     /// Gives a program its memory and records its launches; each sums these columns of the last table up.
     pub(crate) fn new(
         device: Arc<dyn Device>,
-        stream: Stream,
         program: &Program,
-        (room, long_list): (Room, u64),
+        (mut room, long_list): (Room, u64),
         sums: &[Slot],
     ) -> Result<Section, GpuError> {
         let mut writer = Writer::new(program, room.tables(), room.posted().address());
@@ -103,30 +113,25 @@ impl Section {
         let block = room.block().slice(0..writer.bytes());
         writer.base = block.address();
         let written = writer.write(program, sums);
-        let part = |at: usize, bytes: usize| block.slice(at as u64..(at + bytes) as u64);
-        let mut nodes = vec![Node::Upload {
-            to: block.clone(),
-            from: room.staged(),
-        }];
-        for (kernel, at, bytes) in &written.launches {
-            nodes.push(Node::Launch(Launch {
-                kernel: *kernel,
-                grid: match kernel {
-                    // Without sums there is nothing to do for many.
-                    Kernel::Finish if sums.is_empty() => 1,
-                    kernel => device.blocks(*kernel, BLOCK)?,
-                },
-                block: BLOCK,
-                arguments: part(*at, *bytes),
-            }));
+        let mut calls = Vec::with_capacity(written.launches.len());
+        for (kernel, at) in written.launches {
+            let grid = match kernel {
+                // Without sums there is nothing to do for many.
+                Kernel::Finish if sums.is_empty() => 1,
+                kernel => device.blocks(kernel, BLOCK)?,
+            };
+            calls.push((kernel, grid, at));
         }
-        let graph = device.record(&stream, &nodes)?;
+        let launches = calls.clone();
+        let graph = room.graph(calls, |room| record(&*device, room, &block, &launches))?;
         let images = images_of(program);
         Ok(Section {
             graph,
             arguments: written.words,
             sequence_at: (writer.finish_at() + std::mem::offset_of!(layout::Finish, sequence)) / 8,
             strip: written.seed.strip(),
+            longest: written.seed.strip(),
+            fitting: 0,
             seed: written.seed,
             columns: written.columns,
             room,
@@ -137,7 +142,6 @@ impl Section {
             sequence: 0,
             images,
             device,
-            stream,
         })
     }
 
@@ -174,26 +178,51 @@ impl Section {
         self.launches
     }
 
-    /// Walks the next strip of what is left, `from` on; gives where it ends. Halves it as often as its rows have no room.
-    pub fn next(&mut self, from: u64) -> Result<(Ran, u64), GpuError> {
+    /// Walks no more elements of the seed at once, from now on; one at least.
+    pub fn limit(&mut self, elements: u64) {
+        self.longest = elements.clamp(1, self.seed.strip());
+        self.strip = self.strip.min(self.longest);
+    }
+
+    /// Walks the next strip of a range of the seed that is not empty; gives where it ends. Halves it as often as its rows have no room.
+    pub fn next(
+        &mut self,
+        within: Range<u64>,
+        patience: &mut Patience<'_>,
+    ) -> Result<(Ran, u64), GpuError> {
         loop {
-            let to = self.seeds().min(from + self.strip);
-            match self.run(from..to)? {
-                Ok(ran) => return Ok((ran, to)),
-                Err(step) if to - from <= 1 => return Err(GpuError::TooManyRows { step }),
-                Err(_) => self.strip = (to - from).div_ceil(2),
+            let to = within.end.min(within.start + self.strip);
+            let length = to - within.start;
+            match self.run(within.start..to, patience)? {
+                Ok(ran) => {
+                    self.lengthen();
+                    return Ok((ran, to));
+                }
+                Err(step) if length <= 1 => return Err(GpuError::TooManyRows { step }),
+                Err(_) => {
+                    self.strip = length.div_ceil(2);
+                    self.fitting = 0;
+                }
             }
         }
     }
 
-    /// Walks all strips and shows each to `each`, which may [read](Section::read) its rows.
+    fn lengthen(&mut self) {
+        self.fitting += 1;
+        if self.fitting > FITTING && self.strip < self.longest {
+            self.strip = self.longest.min(self.strip * 2);
+            self.fitting = 0;
+        }
+    }
+
+    /// Walks all strips and shows each to `each`, which may [read](Section::rows) its rows.
     pub fn run_all(
         &mut self,
         mut each: impl FnMut(&mut Section, Ran) -> Result<(), GpuError>,
     ) -> Result<(), GpuError> {
         let mut from = 0;
         while from < self.seeds() {
-            let (ran, to) = self.next(from)?;
+            let (ran, to) = self.next(from..self.seeds(), &mut || true)?;
             each(self, ran)?;
             from = to;
         }
@@ -201,7 +230,11 @@ impl Section {
     }
 
     /// Walks a strip: its outcome, or the number of the step at which rows had no room.
-    fn run(&mut self, strip: Range<u64>) -> Result<Result<Ran, usize>, GpuError> {
+    fn run(
+        &mut self,
+        strip: Range<u64>,
+        patience: &mut Patience<'_>,
+    ) -> Result<Result<Ran, usize>, GpuError> {
         self.launches += 1;
         // What a section before has left there is another number.
         self.sequence = self.room.posted().words()[3].load(Ordering::Relaxed) + 1;
@@ -211,7 +244,7 @@ impl Section {
             word.store(*value, Ordering::Relaxed);
         }
         self.device.replay(&self.graph)?;
-        self.wait()?;
+        self.wait(patience)?;
         let word = |at: usize| self.room.posted().words()[at].load(Ordering::Relaxed);
         let (overflow, rows, checksum) = (word(0), word(1), word(2));
         match overflow {
@@ -221,72 +254,107 @@ impl Section {
     }
 
     /// Waits for the outcome to be posted: looks for it as long as a short walk takes, which is sooner than the driver says so.
-    fn wait(&self) -> Result<(), GpuError> {
-        let mark = self.device.mark(&self.stream)?;
+    fn wait(&mut self, patience: &mut Patience<'_>) -> Result<(), GpuError> {
+        let mark = self.device.mark(self.room.stream())?;
+        self.room.set_running(Some(mark.clone()));
         let is_posted = || self.room.posted().words()[3].load(Ordering::Acquire) == self.sequence;
-        for look in 0..LOOKS {
+        for look in 0.. {
             if is_posted() {
-                return Ok(());
+                break;
             }
-            if look % LOOKS_A_QUESTION == LOOKS_A_QUESTION - 1 {
+            if look % LOOKS_A_QUESTION == LOOKS_A_QUESTION - 1 || look >= LOOKS {
                 // It may have failed.
-                self.device.has_passed(&mark)?;
+                if self.device.has_passed(&mark)? {
+                    break;
+                }
+                if look >= LOOKS && !patience() {
+                    return Err(GpuError::GivenUp);
+                }
             }
             std::hint::spin_loop();
         }
-        self.device.wait(&mark)?;
         if is_posted() {
+            self.room.set_running(None);
             return Ok(());
         }
         let reason = "a walk has ended without an outcome".to_owned();
         Err(DeviceError::Lost { reason }.into())
     }
 
-    /// The columns of the last strip's rows from `rows`, as ids.
-    pub fn read(&self, rows: Range<u64>) -> Result<Vec<(Slot, Vec<VertexId>)>, GpuError> {
-        let mut read = Vec::with_capacity(self.columns.len());
-        for (slot, column) in &self.columns {
-            read.push((*slot, self.read_column(column, &rows)?));
-        }
-        Ok(read)
+    /// The rows of the last strip, in pieces.
+    pub fn rows(&self, ran: Ran) -> Rows<'_> {
+        Rows::new(self, ran.rows)
+    }
+}
+
+/// The graph of these calls over a block of arguments, which is copied first.
+fn record(
+    device: &dyn Device,
+    room: &Room,
+    block: &Slice,
+    calls: &[Call],
+) -> Result<Graph, DeviceError> {
+    let upload = Node::Upload {
+        to: block.clone(),
+        from: room.staged(),
+    };
+    let launch = |&(kernel, grid, at): &Call| {
+        let at = at as u64;
+        Node::Launch(Launch {
+            kernel,
+            grid,
+            block: BLOCK,
+            arguments: block.slice(at..at + arguments_of(kernel)),
+        })
+    };
+    let nodes: Vec<Node<'_>> = std::iter::once(upload)
+        .chain(calls.iter().map(launch))
+        .collect();
+    device.record(room.stream(), &nodes)
+}
+
+/// Bytes of a kernel's arguments.
+fn arguments_of(kernel: Kernel) -> u64 {
+    let bytes = match kernel {
+        Kernel::Seed => size_of::<layout::Seed>(),
+        Kernel::Finish => size_of::<layout::Finish>(),
+        _ => size_of::<layout::Step>(),
+    };
+    bytes as u64
+}
+
+impl Section {
+    pub(crate) fn device(&self) -> &dyn Device {
+        &*self.device
     }
 
-    fn read_column(
-        &self,
-        column: &layout::Column,
-        rows: &Range<u64>,
-    ) -> Result<Vec<VertexId>, GpuError> {
+    /// Where its work is done.
+    pub(crate) fn stream(&self) -> &Stream {
+        self.room.stream()
+    }
+
+    /// One of the two places by which rows are read.
+    pub(crate) fn reading(&self, place: usize) -> &HostRegion {
+        &self.room.reading()[place]
+    }
+
+    pub(crate) fn last_columns(&self) -> &[(Slot, layout::Column)] {
+        &self.columns
+    }
+
+    /// Where these rows of a column of the last table lie.
+    pub(crate) fn cells(&self, column: &layout::Column, rows: &Range<u64>) -> Slice {
         let width = column.cell_bytes();
         let from = column.cells - self.room.tables().whole().address() + rows.start * width;
         let bytes = (rows.end - rows.start) * width;
-        let slice = self.room.tables().slice(from..from + bytes);
-        let count = (rows.end - rows.start) as usize;
-        if column.wide == 1 {
-            let mut ids = vec![VertexId::UNBOUND; count];
-            self.device
-                .download(&self.stream, &slice, bytemuck::cast_slice_mut(&mut ids))?;
-            return Ok(ids);
-        }
-        let mut codes = vec![0u32; count];
-        self.device
-            .download(&self.stream, &slice, bytemuck::cast_slice_mut(&mut codes))?;
-        Ok(codes.into_iter().map(self.decoder(column)).collect())
+        self.room.tables().slice(from..from + bytes)
     }
 
-    /// How codes of a column become ids.
-    fn decoder(&self, column: &layout::Column) -> impl Fn(u32) -> VertexId + use<> {
-        let bits = column.plane_bits;
+    /// The bases of a column's planes, where it has several.
+    pub(crate) fn bases(&self, column: &layout::Column) -> Option<&[u64]> {
         let mut images = self.images.iter();
         let image = images.find(|image| image.segment.neighbours.bases == column.bases);
-        let bases = match (bits, image) {
-            (1.., Some(image)) => image.bases.clone(),
-            _ => vec![column.base],
-        };
-        move |code: u32| {
-            let plane = code.checked_shr(32 - bits).unwrap_or(0);
-            let rest = u64::from(code) & (u64::from(u32::MAX) >> bits);
-            VertexId::from_bits(bases[plane as usize].wrapping_add(rest))
-        }
+        image.map(|image| &image.bases[..])
     }
 }
 
@@ -336,7 +404,7 @@ impl Seeded {
 /// What was written for a program.
 struct Written {
     words: Vec<u64>,
-    launches: Vec<(Kernel, usize, usize)>,
+    launches: Vec<(Kernel, usize)>,
     seed: Seeded,
     columns: Vec<(Slot, layout::Column)>,
 }
@@ -419,9 +487,9 @@ impl Writer {
             let at = self.step_at(number);
             put(&mut words, at, &arguments);
             let kernel = kernel_of(step, &arguments);
-            launches.push((kernel, at, size_of::<layout::Step>()));
+            launches.push((kernel, at));
             if arguments.hubs != 0 {
-                launches.push((Kernel::ExpandHubs, at, size_of::<layout::Step>()));
+                launches.push((Kernel::ExpandHubs, at));
             }
             table = next;
         }
@@ -440,11 +508,7 @@ impl Writer {
             finish.columns += 1;
         }
         put(&mut words, self.finish_at(), &finish);
-        launches.push((
-            Kernel::Finish,
-            self.finish_at(),
-            size_of::<layout::Finish>(),
-        ));
+        launches.push((Kernel::Finish, self.finish_at()));
         Written {
             words,
             launches,
@@ -457,7 +521,7 @@ impl Writer {
         &self,
         program: &Program,
         words: &mut [u64],
-        launches: &mut Vec<(Kernel, usize, usize)>,
+        launches: &mut Vec<(Kernel, usize)>,
     ) -> (Table, Seeded) {
         match &program.seed {
             ProgramSeed::Rows(image, rows) => {
@@ -502,7 +566,7 @@ impl Writer {
                     unused: 0,
                 };
                 put(words, self.seed_at(), &seed);
-                launches.push((Kernel::Seed, self.seed_at(), size_of::<layout::Seed>()));
+                launches.push((Kernel::Seed, self.seed_at()));
                 let seeded = Seeded::Keys {
                     range_at: (self.seed_at() + std::mem::offset_of!(layout::Seed, begin)) / 8,
                     keys: index.keys,

@@ -93,23 +93,23 @@ impl Queue {
         })
     }
 
-    /// Copies to the beginning of staged words.
+    /// Copies to staged words, from the byte `at` of them on.
     pub(super) fn download_staged(
         &self,
         from: u64,
-        to: &Pinned,
+        (to, at): (&Pinned, u64),
         bytes: u64,
     ) -> Result<(), DeviceError> {
-        let to = self.within(to, bytes);
+        let to = self.within(to, at.saturating_add(bytes));
         if bytes == 0 {
             return Ok(());
         }
         self.context.bind()?;
-        let room = to.as_ptr().cast_mut().cast();
+        let room = to.as_ptr().cast_mut().cast::<u8>().wrapping_add(at as usize);
         // SAFETY: so many bytes have room in words that may change at any time, and their drop waits for this context, so
         // for the copy.
         check("copy from the device to staged bytes", unsafe {
-            sys::cuMemcpyDtoHAsync_v2(room, from, bytes as usize, self.raw.0)
+            sys::cuMemcpyDtoHAsync_v2(room.cast(), from, bytes as usize, self.raw.0)
         })
     }
 

@@ -32,7 +32,7 @@ fn pinned(rig: &mut Rig<'_>) -> Result<(), DeviceError> {
     })?;
     rig.record_figure("host to device, pinned", rate(bytes, ms), "GB/s");
     let ms = rig.timed_ms(&nothing, &|| {
-        rig.device.download_staged(&rig.stream, &slice, &staged)
+        rig.device.download_staged(&rig.stream, &slice, &staged, 0)
     })?;
     rig.record_figure("device to host, pinned", rate(bytes, ms), "GB/s");
     rig.give(&Given {

@@ -29,9 +29,11 @@ fn rows(device: &Arc<Twin>, world: &World, text: &str) -> Result<Vec<Vec<VertexI
     let mut section = gpu.section(&prepared)?;
     let mut rows = Vec::new();
     section.run_all(|section, ran| {
-        let columns = section.read(0..ran.rows)?;
-        for row in 0..ran.rows as usize {
-            rows.push(columns.iter().map(|(_, ids)| ids[row]).collect());
+        let mut pieces = section.rows(ran);
+        while let Some((count, columns)) = pieces.piece()? {
+            for row in 0..count as usize {
+                rows.push(columns.iter().map(|(_, ids)| ids[row]).collect());
+            }
         }
         Ok(())
     })?;
@@ -98,6 +100,56 @@ fn a_call_that_fails_is_an_error_and_nothing_stays_taken() {
         let again = Arc::new(Twin::new(1 << 30, seed + 99).expect("there is one"));
         let rows = rows(&again, &world, &text).expect("no call fails");
         assert_eq!(rows, expected, "another order of fibers");
+    }
+}
+
+/// Whoever does not wait gets an error, and nobody the room until the device has ended.
+#[test]
+fn a_room_that_was_not_waited_for_is_free_once_the_device_has_ended() {
+    if let Err(error) = Twin::new(1 << 20, 0) {
+        eprintln!("SKIPPED: {error}");
+        return;
+    }
+    let questions = 40;
+    let one_room = Memory {
+        sections: 1,
+        ..MEMORY
+    };
+    for (seed, world, text) in cases() {
+        let (plan, ids) = plan(&text);
+        let environment = Environment::fixed();
+        let prepared = prepare(&plan, &ids, &*world.snapshot, Limits::none(), &environment);
+        let prepared = prepared.expect("nothing fails");
+        let twin = Twin::new(1 << 30, seed).expect("there is one");
+        let expected = rows(&Arc::new(twin), &world, &text).expect("no call fails");
+        let device = Twin::new(1 << 30, seed).expect("there is one").slow(questions);
+        let gpu = Gpu::new(Arc::new(device), Arc::clone(&world.snapshot), one_room);
+        let gpu = gpu.expect("there is room");
+        let mut section = gpu.section(&prepared).expect("as before");
+        if section.seeds() == 0 {
+            continue;
+        }
+        let given_up = section.next(0..section.seeds(), &mut || false);
+        assert!(
+            matches!(given_up, Err(GpuError::GivenUp)),
+            "seed {seed}: {given_up:?}"
+        );
+        drop(section);
+        let mut refused = 0;
+        let mut section = loop {
+            match gpu.section(&prepared) {
+                Err(GpuError::Busy) => refused += 1,
+                other => break other.expect("the device has ended"),
+            }
+        };
+        assert!(refused > questions / 2, "refused {refused} times");
+        let mut count = 0;
+        let walked = section.run_all(|_, ran| {
+            count += ran.rows as usize;
+            Ok(())
+        });
+        walked.expect("as before");
+        assert_eq!(count, expected.len(), "seed {seed}: {text}");
     }
 }
 

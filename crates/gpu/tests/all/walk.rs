@@ -103,14 +103,16 @@ impl Case<'_> {
         let (mut bag, mut out) = (Bag::new(), Chunk::new());
         let width = self.prepared.plan().variables.len();
         section.run_all(|section, ran| {
-            let columns = section.read(0..ran.rows)?;
-            let mut rows = Chunk::from_columns(width, ran.rows, columns).expect("a table");
-            if is_all {
-                add(&mut bag, &rows, &self.columns);
-                return Ok(());
+            let mut pieces = section.rows(ran);
+            while let Some((count, columns)) = pieces.piece()? {
+                let mut rows = Chunk::from_columns(width, count, columns).expect("a table");
+                if is_all {
+                    add(&mut bag, &rows, &self.columns);
+                    continue;
+                }
+                rest.push(&mut rows).expect("nothing fails");
+                drain(&mut rest, &mut out, &mut bag, &self.columns);
             }
-            rest.push(&mut rows).expect("nothing fails");
-            drain(&mut rest, &mut out, &mut bag, &self.columns);
             Ok(())
         })?;
         if !is_all {
