@@ -1,25 +1,29 @@
-//! A device beside the processors: which queries begin on it, and with which images.
+//! Devices beside the processors: which queries begin on them, and with which images.
 //!
-//! One [`Gpu`] has the images of one base. A version over another base takes its place; until then, and wherever layers have
+//! A device's [`Gpu`] has the images of one base. A version over another base takes its place; until then, and wherever layers have
 //! touched a segment that the query looks at, the processors walk. So does whatever the device does not cover, has no room for or
 //! fails at: a query is never refused because of it. A device is opened when a query is worth it, beside that query,
 //! and tried again a while after it was lost (`door`).
+//!
+//! Several devices have the same images each. A query begins on the next one in turn that has room, and a very heavy one on all of them:
+//! each takes parts of its seed, as the processors do (`run::beside_devices`).
 
 mod door;
 mod report;
 
 pub use door::{Opened, Opener, Teller};
-pub(crate) use report::{DeviceReport, Stays};
+pub(crate) use report::{DeviceReport, Stays, Took};
 
 use door::{Closed, Door, OpenDevice};
 use explore::Prepared;
 pub use gpu::Memory;
-use gpu::device::{Device, DeviceError};
+use gpu::device::DeviceError;
 use gpu::{Gpu, GpuError, Section};
 use query::plan::{Plan, Slot};
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 use store::delta::Version;
 
 /// Which queries begin on the device.
@@ -34,16 +38,24 @@ pub enum Offload {
     Always,
 }
 
-/// What a device has done for queries.
+/// Nanoseconds that a strip is to take on the device.
+pub(crate) const STRIP_NS: f64 = 2e7;
+
+/// How long a strip may take, which is made to take some milliseconds. A device that needs longer is taken for lost.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What devices have done for queries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceFigures {
-    /// Queries that began on it.
+    /// Queries that began on one.
     pub queries: u64,
-    /// Failures of it, each of which the processors made good.
+    /// Those of them that several devices, or threads of the processors too, began.
+    pub shared: u64,
+    /// Failures, each of which the processors made good.
     pub failures: u64,
-    /// Whether it does not answer any more, or could not be opened.
+    /// Whether one does not answer any more, or could not be opened.
     pub is_lost: bool,
-    /// Bytes of images that were on it when a query last began there.
+    /// Bytes of images that were on the one on which a query last began.
     pub image_bytes: u64,
 }
 
@@ -51,13 +63,19 @@ pub struct DeviceFigures {
 pub(crate) struct Begun {
     pub(crate) section: Section,
     held: Arc<OpenDevice>,
+    /// Which of the devices it is.
+    number: usize,
 }
 
 /// See the head of this file.
 pub struct Accelerator {
-    door: Door,
+    doors: Vec<Door>,
+    /// Whose turn it is.
+    turn: AtomicUsize,
     offload: Offload,
+    shares_all: bool,
     queries: AtomicU64,
+    shared: AtomicU64,
     failures: AtomicU64,
     image_bytes: AtomicU64,
     has_told: AtomicBool,
@@ -65,51 +83,70 @@ pub struct Accelerator {
 
 impl fmt::Debug for Accelerator {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let held = self.door.look().ok();
+        let name = |door: &Door| door.look().ok().map(|it| it.device.facts().name.clone());
         formatter
             .debug_struct("Accelerator")
-            .field("device", &held.map(|it| it.device.facts().name.clone()))
+            .field("devices", &self.doors.iter().map(name).collect::<Vec<_>>())
             .field("offload", &self.offload)
             .finish_non_exhaustive()
     }
 }
 
 impl Accelerator {
-    /// A device, how its memory is divided, and what it is for. Nothing is put on it before a query needs it. Once lost, it is
+    /// Devices, how the memory of each is divided, and what they are for. Nothing is put on them before a query needs it. Once lost, one is
     /// not asked again.
-    pub fn new(device: Arc<dyn Device>, memory: Memory, offload: Offload) -> Accelerator {
-        Accelerator::behind(Door::open(Opened { device, memory }), offload)
+    pub fn new(devices: Vec<Opened>, offload: Offload) -> Accelerator {
+        Accelerator::behind(devices.into_iter().map(Door::open).collect(), offload)
     }
 
-    /// A device that `opener` opens when a query is worth it, on a thread of its own; that query and those that come
+    /// Devices that these open when a query is worth it, on threads of their own; that query and those that come
     /// meanwhile stay on the processors. One that is lost is opened again after 1, 10, then every 60 seconds. `teller` is told
     /// of failures.
-    pub fn lazy(opener: Opener, teller: Teller, offload: Offload) -> Accelerator {
-        Accelerator::behind(Door::closed(opener, teller), offload)
+    pub fn lazy(openers: Vec<Opener>, teller: Teller, offload: Offload) -> Accelerator {
+        let teller: Arc<Teller> = Arc::new(teller);
+        let door = |opener| Door::closed(opener, Arc::clone(&teller));
+        Accelerator::behind(openers.into_iter().map(door).collect(), offload)
     }
 
-    fn behind(door: Door, offload: Offload) -> Accelerator {
+    fn behind(doors: Vec<Door>, offload: Offload) -> Accelerator {
         Accelerator {
-            door,
+            doors,
+            turn: AtomicUsize::new(0),
             offload,
+            shares_all: false,
             queries: AtomicU64::new(0),
+            shared: AtomicU64::new(0),
             failures: AtomicU64::new(0),
             image_bytes: AtomicU64::new(0),
             has_told: AtomicBool::new(false),
         }
     }
 
-    /// Opens the device now, on the calling thread: half a second. An error says why there is none.
-    pub fn open(&self) -> Result<(), DeviceError> {
-        self.door.open_now()
+    /// Shares all queries among all devices and threads, whether that is worth it or not: for tests.
+    #[must_use]
+    pub fn sharing_all(mut self) -> Accelerator {
+        self.shares_all = true;
+        self
     }
 
-    /// What it has done so far.
+    /// See [`Accelerator::sharing_all`].
+    pub(crate) fn shares_all(&self) -> bool {
+        self.shares_all
+    }
+
+    /// Opens the devices now, on the calling thread: half a second each. An error says why there is one too few.
+    pub fn open(&self) -> Result<(), DeviceError> {
+        self.doors.iter().try_for_each(Door::open_now)
+    }
+
+    /// What they have done so far.
     pub fn figures(&self) -> DeviceFigures {
+        let is_shut = |door: &Door| matches!(door.look(), Err(Closed::Shut));
         DeviceFigures {
             queries: self.queries.load(Ordering::Relaxed),
+            shared: self.shared.load(Ordering::Relaxed),
             failures: self.failures.load(Ordering::Relaxed),
-            is_lost: matches!(self.door.look(), Err(Closed::Shut)),
+            is_lost: self.doors.iter().any(is_shut),
             image_bytes: self.image_bytes.load(Ordering::Relaxed),
         }
     }
@@ -120,7 +157,9 @@ impl Accelerator {
             let is_off = matches!(stays, Stays::Never);
             return (!is_off).then(|| format!("not asked: {stays}"));
         }
-        Some(match self.door.look() {
+        let looks = self.doors.iter().map(Door::look);
+        let best = looks.reduce(|one, other| if one.is_ok() { one } else { other })?;
+        Some(match best {
             Ok(_) => "would be asked".to_owned(),
             Err(Closed::Unasked) => "would be opened, for the queries after this one".to_owned(),
             Err(Closed::Opening) => format!("not asked: {}", Stays::Opening),
@@ -136,23 +175,91 @@ impl Accelerator {
         }
     }
 
-    /// The beginning of a query for the device, or why it is to begin on the processors.
-    pub(crate) fn begin(&self, version: &Version, prepared: &Prepared<'_>) -> Result<Begun, Stays> {
+    /// The beginning of a query for a device, or why it is to begin on the processors, so many threads of them.
+    pub(crate) fn begin(
+        &self,
+        version: &Version,
+        prepared: &Prepared<'_>,
+        workers: usize,
+    ) -> Result<Begun, Stays> {
         self.wants(prepared.plan())?;
         if self.offload == Offload::Auto && prepared.chooses_rows() {
             return Err(Stays::ChoosesRows);
         }
-        let held = self.door.ask().map_err(|closed| match closed {
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        let mut stays = Stays::Never;
+        for at in 0..self.doors.len() {
+            let number = (turn + at) % self.doors.len();
+            match self.begin_on(number, version, prepared) {
+                Ok(begun) if self.gains(&begun.section, prepared.plan(), workers) => {
+                    return Ok(begun);
+                }
+                Ok(_) => return Err(Stays::Unworthy),
+                // What one does not begin the others do not, either; one that is not there, or full, says nothing of others.
+                Err(
+                    why @ (Stays::Opening
+                    | Stays::Lost
+                    | Stays::Gpu(GpuError::Busy | GpuError::Device(_))),
+                ) => stays = why,
+                Err(why) => return Err(why),
+            }
+        }
+        Err(stays)
+    }
+
+    /// The same query's beginning on all other devices that have room.
+    pub(crate) fn begin_elsewhere(
+        &self,
+        begun: &Begun,
+        version: &Version,
+        prepared: &Prepared<'_>,
+    ) -> Vec<Begun> {
+        let others = (0..self.doors.len()).filter(|number| *number != begun.number);
+        let same = |other: &Begun| other.section.covered() == begun.section.covered();
+        others
+            .filter_map(|number| self.begin_on(number, version, prepared).ok())
+            .filter(same)
+            .collect()
+    }
+
+    fn begin_on(
+        &self,
+        number: usize,
+        version: &Version,
+        prepared: &Prepared<'_>,
+    ) -> Result<Begun, Stays> {
+        let door = &self.doors[number];
+        let held = door.ask().map_err(|closed| match closed {
             Closed::Unasked | Closed::Opening => Stays::Opening,
             Closed::Shut => Stays::Lost,
         })?;
         match self.section_of(&held, version, prepared, &[]) {
-            Ok(section) => Ok(Begun { section, held }),
+            Ok(mut section) => {
+                let (_, expected) = expected_ns(&section, prepared.plan());
+                if expected > STRIP_NS {
+                    let part = section.seeds() as f64 * STRIP_NS / expected;
+                    section.limit(part as u64);
+                }
+                Ok(Begun {
+                    section,
+                    held,
+                    number,
+                })
+            }
             Err(error) => {
-                self.note_of(&held, &error);
+                self.note_of(number, &held, &error);
                 Err(Stays::Gpu(error))
             }
         }
+    }
+
+    /// Whether the section's steps are expected to be done sooner there than by so many threads.
+    fn gains(&self, section: &Section, plan: &Plan, workers: usize) -> bool {
+        if self.offload == Offload::Always {
+            return true;
+        }
+        let (cost_ns, device_ns) = expected_ns(section, plan);
+        device_ns < cost_ns / workers.max(1) as f64
     }
 
     /// The same, whether it is worth it or not, with a sum over these columns.
@@ -165,7 +272,7 @@ impl Accelerator {
         let lost = |_| DeviceError::Lost {
             reason: Stays::Lost.to_string(),
         };
-        let held = self.door.look().map_err(lost)?;
+        let held = self.doors[0].look().map_err(lost)?;
         self.section_of(&held, version, prepared, sums)
     }
 
@@ -187,30 +294,43 @@ impl Accelerator {
         Ok(section)
     }
 
-    /// A query begins on the device.
-    pub(crate) fn count(&self) {
+    /// A query begins on a device, alone or not.
+    pub(crate) fn count(&self, is_shared: bool) {
         self.queries.fetch_add(1, Ordering::Relaxed);
+        self.shared
+            .fetch_add(u64::from(is_shared), Ordering::Relaxed);
     }
 
     /// Takes note of a failure; what is only not covered is none.
     pub(crate) fn note(&self, begun: &Begun, error: &GpuError) {
-        self.note_of(&begun.held, error);
+        self.note_of(begun.number, &begun.held, error);
     }
 
-    fn note_of(&self, held: &Arc<OpenDevice>, error: &GpuError) {
-        let GpuError::Device(error) = error else {
-            return;
+    fn note_of(&self, number: usize, held: &Arc<OpenDevice>, error: &GpuError) {
+        let error = match error {
+            GpuError::Device(error) => error,
+            GpuError::GivenUp => &hung(),
+            _ => return,
         };
         self.failures.fetch_add(1, Ordering::Relaxed);
+        let door = &self.doors[number];
         if let DeviceError::Lost { .. } = error {
             self.image_bytes.store(0, Ordering::Relaxed);
-            self.door.lose(held, error);
+            door.lose(held, error);
         } else if !self.has_told.swap(true, Ordering::Relaxed) {
             // Each of them would say the same.
-            self.door
-                .tell(&format!("{error}; the processors go on with such queries"));
+            door.tell(&format!("{error}; the processors go on with such queries"));
         }
     }
+}
+
+/// What is said of a device that was not waited for any longer.
+fn hung() -> DeviceError {
+    let reason = format!(
+        "it did not end a strip of a query in {} s",
+        PATIENCE.as_secs()
+    );
+    DeviceError::Lost { reason }
 }
 
 impl OpenDevice {
@@ -233,6 +353,15 @@ impl OpenDevice {
         *held = Some(Arc::clone(&gpu));
         Ok(gpu)
     }
+}
+
+/// What the section's steps are expected to take, in nanoseconds: on one thread, and on the device.
+fn expected_ns(section: &Section, plan: &Plan) -> (f64, f64) {
+    let covered = &plan.steps[..section.covered()];
+    let cost_ns: f64 = covered.iter().map(|step| step.estimate.cost_ns).sum();
+    let rows = covered.last().map_or(0.0, |step| step.estimate.rows);
+    let cells = rows * section.columns() as f64;
+    (cost_ns, report::device_ns(cost_ns, cells))
 }
 
 fn is_worth(plan: &Plan) -> bool {

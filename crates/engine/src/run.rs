@@ -19,6 +19,7 @@
 //!
 //! A panic in any of them ends the query with an internal error, never the process.
 
+mod beside_devices;
 pub mod device_runs;
 mod on_device;
 mod parts;
@@ -133,6 +134,9 @@ impl Query {
         let accelerator = self.context.shared.options.accelerator.as_deref();
         let workers = match self.plan.weight {
             Weight::Heavy => self.context.threads,
+            Weight::Light if accelerator.is_some_and(Accelerator::shares_all) => {
+                self.context.threads
+            }
             Weight::Light => 1,
         };
         let answered = run.walk(accelerator, workers, consume);
@@ -212,7 +216,8 @@ impl<'a> Execution<'_, 'a> {
         consume: &mut Consumer<'_>,
     ) -> Result<Answered, QueryError> {
         let snapshot = &self.graph.snapshot;
-        let begun = accelerator.map(|device| (device, device.begin(snapshot, self.prepared)));
+        let begun =
+            accelerator.map(|device| (device, device.begin(snapshot, self.prepared, workers)));
         let is_shared = workers > 1;
         let seed = if is_shared || matches!(begun, Some((_, Ok(_)))) {
             wait_for(snapshot, &self.limits, || self.prepared.seed(snapshot))?
@@ -221,7 +226,13 @@ impl<'a> Execution<'_, 'a> {
         };
         let (seed, begun) = match (seed, begun) {
             (Some(seed), Some((device, Ok(begun)))) if seed.len() == begun.section.seeds() => {
-                let (profile, report) = self.on_device(device, begun, &seed, consume)?;
+                let (profile, report) = if is_shared && self.is_for_several(device, &begun) {
+                    let mut all = device.begin_elsewhere(&begun, snapshot, self.prepared);
+                    all.insert(0, begun);
+                    self.beside_devices(device, all, workers, &seed, consume)?
+                } else {
+                    self.on_device(device, begun, &seed, consume)?
+                };
                 return Ok(Answered {
                     profile,
                     device: Some(report),
@@ -317,44 +328,58 @@ impl<'a> Execution<'_, 'a> {
 
     /// One worker: walks parts of the seed until there are none left or the query has ended.
     fn work(&self, seed: &Seed<'a>, parts: &Parts) -> Result<Vec<StepProfile>, QueryError> {
+        let mut profile = vec![StepProfile::default(); self.prepared.part_steps()];
+        let _end_on_panic = EndOnPanic(parts);
+        while let Some(part) = parts.next() {
+            match self.over_part(seed, part, &mut profile) {
+                Ok(true) => {}
+                Ok(false) => return Ok(profile),
+                Err(_) if self.halt.halted.load(Ordering::Relaxed) => return Ok(profile),
+                Err(error) => {
+                    // What this walk gives back is for nobody else to take: the query has ended.
+                    self.halt.halted.store(true, Ordering::Relaxed);
+                    parts.end();
+                    return Err(error);
+                }
+            }
+        }
+        Ok(profile)
+    }
+
+    /// Walks a part of the seed; false where nobody takes its chunks any more.
+    fn over_part(
+        &self,
+        seed: &Seed<'a>,
+        Part { range, chunks }: Part,
+        profile: &mut [StepProfile],
+    ) -> Result<bool, QueryError> {
         let clock = clock();
         let GraphVersion {
             snapshot,
             dictionary,
             ..
         } = &self.graph.version;
-        let mut profile = vec![StepProfile::default(); self.prepared.part_steps()];
-        let _end_on_panic = EndOnPanic(parts);
-        while let Some(Part { range, chunks }) = parts.next() {
-            let options = self.options(&clock);
-            let mut walk = Walk::over(
-                self.prepared,
-                snapshot,
-                dictionary,
-                self.limits,
-                options,
-                seed,
-                range,
-            );
-            loop {
-                let mut chunk = Chunk::new();
-                match self.come(walk.next(&mut chunk)) {
-                    Ok(Status::Rows) if !self.send(&chunks, chunk) => return Ok(profile),
-                    Ok(Status::Rows | Status::Yield | Status::Pending(_)) => {}
-                    Ok(Status::Done) => break,
-                    Ok(Status::Starved) => unreachable!("a part feeds itself"),
-                    Err(_) if self.halt.halted.load(Ordering::Relaxed) => return Ok(profile),
-                    Err(error) => {
-                        // What this walk gives back is for nobody else to take: the query has ended.
-                        self.halt.halted.store(true, Ordering::Relaxed);
-                        parts.end();
-                        return Err(error.into());
-                    }
-                }
+        let options = self.options(&clock);
+        let mut walk = Walk::over(
+            self.prepared,
+            snapshot,
+            dictionary,
+            self.limits,
+            options,
+            seed,
+            range,
+        );
+        loop {
+            let mut chunk = Chunk::new();
+            match self.come(walk.next(&mut chunk))? {
+                Status::Rows if !self.send(&chunks, chunk) => return Ok(false),
+                Status::Rows | Status::Yield | Status::Pending(_) => {}
+                Status::Done => break,
+                Status::Starved => unreachable!("a part feeds itself"),
             }
-            add(&mut profile, 0, walk.profile());
         }
-        Ok(profile)
+        add(profile, 0, walk.profile());
+        Ok(true)
     }
 
     /// Sends a chunk to the tail; false where nobody takes it any more. While the tail is behind, mostly

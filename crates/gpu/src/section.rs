@@ -178,6 +178,11 @@ impl Section {
         self.launches
     }
 
+    /// Elements of the seed that the next strip has, where there are so many.
+    pub fn strip(&self) -> u64 {
+        self.strip
+    }
+
     /// Walks no more elements of the seed at once, from now on; one at least.
     pub fn limit(&mut self, elements: u64) {
         self.longest = elements.clamp(1, self.seed.strip());

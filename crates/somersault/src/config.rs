@@ -240,7 +240,7 @@ pub const KEYS: [(&str, &str, &str); 34] = [
     (
         "gpu.device",
         "0",
-        "which GPU, as device status numbers them",
+        "which GPUs, as device status numbers them: 0, or 0,1",
     ),
     (
         "gpu.images",
@@ -461,7 +461,7 @@ impl Layers {
     fn gpu(&self) -> Result<GpuConfig, ConfigError> {
         Ok(GpuConfig {
             offload: self.read("gpu.use", gpu::offload)?,
-            device: self.read("gpu.device", gpu::device)?,
+            devices: self.read("gpu.device", gpu::devices)?,
             images_bytes: self.read("gpu.images", gpu::bytes)?,
             tables_bytes: self.read("gpu.tables", gpu::bytes)?,
         })

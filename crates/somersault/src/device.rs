@@ -22,16 +22,17 @@ const SECTIONS: usize = 2;
 /// How a device's memory is divided of which so much is free: three fifths for images, a fifth for tables, unless the
 /// configuration says otherwise. The rest is the driver's, and of whoever else uses the card.
 pub fn memory(config: &Config, free_bytes: u64) -> Memory {
-    let tables = config.gpu.tables_bytes.unwrap_or(free_bytes / 5);
+    let gpu = &config.gpu;
+    let tables = gpu.tables_bytes.unwrap_or(free_bytes / 5);
     Memory {
-        images: config.gpu.images_bytes.unwrap_or(free_bytes / 5 * 3),
+        images: gpu.images_bytes.unwrap_or(free_bytes / 5 * 3),
         tables: tables / SECTIONS as u64,
         sections: SECTIONS,
     }
 }
 
-/// The device that a configuration asks for. `always` opens it now, and an error says why there is none. `auto` opens it when a
-/// query is worth it, and `teller` is told if that fails. `None`: it is not to be used, or there is no driver.
+/// The devices that a configuration asks for. `always` opens them now, and an error says why there is none. `auto` opens them when a
+/// query is worth it, and `teller` is told if that fails. `None`: none is to be used, or there is no driver.
 pub fn configured(
     config: &Config,
     teller: Teller,
@@ -43,14 +44,21 @@ pub fn configured(
         Offload::Auto if !Cuda::has_driver() => return Ok(None),
         Offload::Auto | Offload::Always => {}
     }
-    let asked = config.clone();
-    let open = move || {
-        let device = Cuda::open(asked.gpu.device)?;
-        let memory = memory(&asked, device.free_bytes()?);
-        let device: Arc<dyn Device> = Arc::new(device);
-        Ok(Opened { device, memory })
+    let opener = |at: usize| -> Opener {
+        let asked = config.clone();
+        let number = asked.gpu.devices[at];
+        // Each of those that are one card leaves the later ones their part.
+        let sharers = asked.gpu.devices[at..].iter();
+        let sharers = sharers.filter(|other| **other == number).count() as u64;
+        Box::new(move || {
+            let device = Cuda::open(number)?;
+            let memory = memory(&asked, device.free_bytes()? / sharers);
+            let device: Arc<dyn Device> = Arc::new(device);
+            Ok(Opened { device, memory })
+        })
     };
-    let accelerator = Accelerator::lazy(Box::new(open), teller, offload);
+    let openers = (0..config.gpu.devices.len()).map(opener).collect();
+    let accelerator = Accelerator::lazy(openers, teller, offload);
     if offload == Offload::Always {
         accelerator.open()?;
     }

@@ -10,7 +10,7 @@ use somersault::config::{Config, Layers, Machine};
 use somersault::device::{Accelerator, DeviceFigures, Memory, Offload, Opened, configured};
 use somersault::load::{Request as LoadRequest, Source, Syntax, Unwatched, load_in_memory};
 use somersault::output::Collected;
-use somersault::{Database, Options, PlanDocument, Request};
+use somersault::{Database, Kind, Options, PlanDocument, Request};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -61,6 +61,10 @@ fn twin() -> Option<Twin> {
             None
         }
     }
+}
+
+fn beside(device: Arc<dyn Device>, memory: Memory, offload: Offload) -> Accelerator {
+    Accelerator::new(vec![Opened { device, memory }], offload)
 }
 
 fn loaded(text: &str, accelerator: Option<Accelerator>) -> Database {
@@ -117,7 +121,7 @@ fn only_what_is_wanted_begins_there() {
         (Offload::Always, 1, 1),
     ] {
         let Some(twin) = twin() else { return };
-        let device = Accelerator::new(Arc::new(twin), MEMORY, offload);
+        let device = beside(Arc::new(twin), MEMORY, offload);
         let database = loaded(&text, Some(device));
         let started = database.start(&Request::new(HEAVY)).expect("nothing fails");
         let steps = started.plan().steps.iter();
@@ -142,7 +146,7 @@ fn plans_say_what_ran_there_and_nothing_without_one() {
     assert!(document["steps"][0].get("on_device").is_none());
 
     let Some(device) = twin() else { return };
-    let device = Accelerator::new(Arc::new(device), MEMORY, Offload::Always);
+    let device = beside(Arc::new(device), MEMORY, Offload::Always);
     let database = loaded(&text, Some(device));
     let asked = explained(&database, grouped);
     assert!(asked.contains("\ndevice: would be asked\n"), "{asked}");
@@ -166,7 +170,7 @@ fn plans_say_what_ran_there_and_nothing_without_one() {
     assert_eq!(said.matches("   (device)").count(), covered, "{said}");
 
     let Some(device) = twin() else { return };
-    let device = Accelerator::new(Arc::new(device), MEMORY, Offload::Auto);
+    let device = beside(Arc::new(device), MEMORY, Offload::Auto);
     let database = loaded(&text, Some(device));
     let light = "device: not asked: the plan is expected to take less than 2 ms\n";
     assert!(explained(&database, LIGHT).contains(light));
@@ -192,22 +196,124 @@ fn whatever_call_fails_the_answer_is_the_processors() {
     }
 }
 
-/// Asks with a device whose call of this number fails; whether there was such a call.
-fn fails_at(call: u64, is_lost: bool, text: &str, query: &str, expected: &[String]) -> bool {
+/// The rows of an answer that three threads look for, as a bag.
+fn rows_of_three(database: &Database, text: &str) -> Vec<String> {
+    match support::answer(database, text, 3) {
+        Ok(Answer::Rows { rows, .. }) => {
+            let mut rows: Vec<String> = rows.iter().map(|row| format!("{row:?}")).collect();
+            rows.sort_unstable();
+            rows
+        }
+        Ok(Answer::Boolean(value)) => vec![value.to_string()],
+        Err(error) => panic!("{text}: {}", error.message()),
+    }
+}
+
+/// Two devices and three threads take one seed; what the first device fails at is done by the others, once.
+#[test]
+fn several_devices_and_threads_share_a_seed_whatever_call_fails() {
+    let text = ring(60, 5);
+    let on_processors = loaded(&text, None);
+    for query in &ASKED[1..] {
+        let expected = rows(&on_processors, query);
+        for is_lost in [false, true] {
+            for call in 0.. {
+                let error = as_planned(is_lost);
+                let (Some(first), Some(second)) = (twin(), twin()) else {
+                    return;
+                };
+                let first = Arc::new(first.failing(call, error));
+                let devices: [Arc<dyn Device>; 2] = [Arc::clone(&first) as _, Arc::new(second)];
+                let opened = |device| Opened {
+                    device,
+                    memory: MEMORY,
+                };
+                let devices = devices.into_iter().map(opened).collect();
+                let accelerator = Accelerator::new(devices, Offload::Always).sharing_all();
+                let database = loaded(&text, Some(accelerator));
+                for turn in 0..3 {
+                    let found = rows_of_three(&database, query);
+                    assert_eq!(found, expected, "call {call} of {query}, turn {turn}");
+                }
+                let figures = figures(&database);
+                assert_eq!((figures.queries, figures.shared), (3, 3), "call {call}");
+                let has_failed = first.calls() > call;
+                assert_eq!(figures.failures > 0, has_failed, "call {call}");
+                if !has_failed {
+                    assert!(call > 10, "{query}: only {call} calls could fail");
+                    break;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_device_that_hangs_is_lost_and_the_query_is_answered() {
+    let text = ring(400, 5);
+    let query = ASKED[1];
+    let expected = rows(&loaded(&text, None), query);
+    for threads in [1, 3] {
+        let Some(hanging) = twin() else { return };
+        let device: Arc<dyn Device> = Arc::new(hanging.slow(u64::MAX));
+        let memory = MEMORY;
+        let opened = vec![Opened { device, memory }];
+        let accelerator = Accelerator::new(opened, Offload::Always).sharing_all();
+        let database = loaded(&text, Some(accelerator));
+        // Threads may have walked all before the device has begun.
+        let until = Instant::now() + Duration::from_mins(1);
+        while figures(&database).failures == 0 && Instant::now() < until {
+            let found = match threads {
+                1 => rows(&database, query),
+                _ => rows_of_three(&database, query),
+            };
+            assert_eq!(found, expected, "{threads} threads");
+        }
+        let figures = figures(&database);
+        assert!(figures.is_lost, "{figures:?}");
+        assert_eq!(figures.failures, 1);
+    }
+}
+
+/// Nobody waits for a device longer than for the query.
+#[test]
+fn a_query_ends_at_its_deadline_whatever_its_device_does() {
+    let text = ring(60, 5);
+    let Some(hanging) = twin() else { return };
+    let device = beside(Arc::new(hanging.slow(u64::MAX)), MEMORY, Offload::Always);
+    let database = loaded(&text, Some(device));
+    let request = Request {
+        timeout: Some(Duration::from_millis(50)),
+        ..Request::new(ASKED[1])
+    };
+    let began = Instant::now();
+    let mut query = database.start(&request).expect("nothing fails");
+    let error = query.run(&mut Collected::default()).unwrap_err();
+    assert_eq!(error.kind, Kind::Timeout, "{error}");
+    assert!(
+        began.elapsed() < Duration::from_secs(1),
+        "it was waited for"
+    );
+    assert!(!figures(&database).is_lost, "nobody knows that yet");
+}
+
+fn as_planned(is_lost: bool) -> DeviceError {
     let reason = "as planned".to_owned();
-    let error = if is_lost {
+    if is_lost {
         DeviceError::Lost { reason }
     } else {
         let call = "do it";
         DeviceError::Refused { call, reason }
-    };
+    }
+}
+
+/// Asks with a device whose call of this number fails; whether there was such a call.
+fn fails_at(call: u64, is_lost: bool, text: &str, query: &str, expected: &[String]) -> bool {
+    let error = as_planned(is_lost);
     let Some(twin) = twin() else { return false };
     let twin = Arc::new(twin.failing(call, error));
     let device: Arc<dyn Device> = Arc::clone(&twin) as _;
-    let database = loaded(
-        text,
-        Some(Accelerator::new(device, MEMORY, Offload::Always)),
-    );
+    let database = loaded(text, Some(beside(device, MEMORY, Offload::Always)));
     assert_eq!(rows(&database, query), expected, "call {call} of {query}");
     let has_failed = twin.calls() > call;
     let after = figures(&database);
@@ -249,7 +355,7 @@ fn it_is_opened_beside_the_first_query_that_is_worth_it_and_again_after_a_loss()
     };
     let (tell, told) = std::sync::mpsc::channel();
     let teller = move |what: &str| drop(tell.send(what.to_owned()));
-    let device = Accelerator::lazy(Box::new(opener), Box::new(teller), Offload::Auto);
+    let device = Accelerator::lazy(vec![Box::new(opener)], Box::new(teller), Offload::Auto);
     let database = loaded(&ring(400, 12), Some(device));
     let expected = ring_count(400, 12);
     rows(&database, LIGHT);
@@ -345,7 +451,7 @@ fn lubm(accelerator: Option<Accelerator>) -> Database {
 #[test]
 fn lubm_has_the_same_answers_there() {
     let Some(twin) = twin() else { return };
-    let device = Accelerator::new(Arc::new(twin), MEMORY, Offload::Always);
+    let device = beside(Arc::new(twin), MEMORY, Offload::Always);
     let (beside, alone) = (lubm(Some(device)), lubm(None));
     let (mut all, mut there) = (0, 0);
     for query in QUERIES {

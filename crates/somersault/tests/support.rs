@@ -4,7 +4,7 @@ use device::Device;
 use device::cuda::Cuda;
 use device::twin::Twin;
 use oxrdf::Triple;
-use somersault::device::{Accelerator, Memory, Offload};
+use somersault::device::{Accelerator, Memory, Offload, Opened};
 use somersault::load::{self, Source, Unwatched};
 use somersault::output::Collected;
 use somersault::{Database, Kind, Options, Request};
@@ -45,29 +45,39 @@ pub fn loaded_with(
         .map_err(|error| error.to_string())
 }
 
-/// A device for tests that takes all it can: the host twin, or a card where `SOMERSAULT_DEVICE=cuda` says that there is
-/// one. None without a C++ compiler, which is said.
+/// Devices for tests that take all they can: the host twin, or a card where `SOMERSAULT_DEVICE=cuda` says that there is
+/// one. For even seeds there are two, and queries are shared among them and the processors. None without a C++ compiler, which is said.
 #[allow(dead_code, reason = "each test program uses its own part of this file")]
 pub fn accelerator(seed: u64) -> Option<Arc<Accelerator>> {
-    let device: Arc<dyn Device> = if std::env::var("SOMERSAULT_DEVICE").is_ok_and(|it| it == "cuda")
-    {
-        Arc::new(Cuda::open(0).expect("SOMERSAULT_DEVICE says that there is a card"))
-    } else {
-        match Twin::new(64 << 20, seed) {
-            Ok(twin) => Arc::new(twin),
-            Err(error) => {
-                eprintln!("SKIPPED: {error}");
-                return None;
-            }
-        }
-    };
+    let is_card = std::env::var("SOMERSAULT_DEVICE").is_ok_and(|it| it == "cuda");
     let memory = Memory {
         images: 2 << 20,
         // Small enough for strips.
         tables: 16 << 10,
         sections: 2,
     };
-    Some(Arc::new(Accelerator::new(device, memory, Offload::Always)))
+    let is_shared = seed.is_multiple_of(2);
+    let mut devices = Vec::new();
+    for number in 0..=u64::from(is_shared) {
+        let device: Arc<dyn Device> = if is_card {
+            Arc::new(Cuda::open(0).expect("SOMERSAULT_DEVICE says that there is a card"))
+        } else {
+            match Twin::new(64 << 20, seed + number) {
+                Ok(twin) => Arc::new(twin),
+                Err(error) => {
+                    eprintln!("SKIPPED: {error}");
+                    return None;
+                }
+            }
+        };
+        devices.push(Opened { device, memory });
+    }
+    let accelerator = Accelerator::new(devices, Offload::Always);
+    Some(Arc::new(if is_shared {
+        accelerator.sharing_all()
+    } else {
+        accelerator
+    }))
 }
 
 /// Why there is no answer.

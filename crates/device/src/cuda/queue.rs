@@ -105,7 +105,11 @@ impl Queue {
             return Ok(());
         }
         self.context.bind()?;
-        let room = to.as_ptr().cast_mut().cast::<u8>().wrapping_add(at as usize);
+        let room = to
+            .as_ptr()
+            .cast_mut()
+            .cast::<u8>()
+            .wrapping_add(at as usize);
         // SAFETY: so many bytes have room in words that may change at any time, and their drop waits for this context, so
         // for the copy.
         check("copy from the device to staged bytes", unsafe {

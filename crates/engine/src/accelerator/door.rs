@@ -81,7 +81,7 @@ enum State {
 
 struct Inner {
     opener: Option<Opener>,
-    teller: Option<Teller>,
+    teller: Option<Arc<Teller>>,
     state: Mutex<State>,
     failures: Mutex<usize>,
 }
@@ -99,11 +99,11 @@ impl Door {
     }
 
     /// A door that is closed until somebody asks.
-    pub(super) fn closed(opener: Opener, teller: Teller) -> Door {
+    pub(super) fn closed(opener: Opener, teller: Arc<Teller>) -> Door {
         Door::of(Some(opener), Some(teller), State::Closed)
     }
 
-    fn of(opener: Option<Opener>, teller: Option<Teller>, state: State) -> Door {
+    fn of(opener: Option<Opener>, teller: Option<Arc<Teller>>, state: State) -> Door {
         let inner = Inner {
             opener,
             teller,
@@ -259,7 +259,7 @@ mod tests {
         };
         let teller = move |what: &str| own(&list).push(what.to_owned());
         (
-            Door::closed(Box::new(opener), Box::new(teller)),
+            Door::closed(Box::new(opener), Arc::new(Box::new(teller))),
             asked,
             told,
         )

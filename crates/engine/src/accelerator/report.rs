@@ -2,12 +2,20 @@
 //!
 //! Words are made for a run that is profiled, and for a plan that is explained: others pay nothing for them.
 
+use super::Begun;
 use gpu::{GpuError, NotCovered, Section};
-use std::fmt;
+use std::fmt::{self, Write};
 
 /// Expected nanoseconds on one thread from which a query is worth a launch, by the plan's estimates: some thirty times what
 /// launching and reading costs.
 pub(super) const WORTH_NS: f64 = 2e6;
+
+/// Expected nanoseconds of steps on a device, which take so many on one thread, and of reading so many cells from it: to be compared
+/// with what threads take, not to be told. By docs/figures.md, "On a card": 50 us are the launch and one dependent read after another, the
+/// rest is 60 to 300 times as fast as one thread, and a cell takes a nanosecond to be read and made an id.
+pub(super) fn device_ns(cost_ns: f64, cells: f64) -> f64 {
+    5e4 + cost_ns / 60.0 + cells
+}
 
 /// Why a query stays on the processors.
 #[derive(Debug)]
@@ -16,6 +24,8 @@ pub(crate) enum Stays {
     Never,
     /// It is not expected to gain.
     Light,
+    /// The steps that a device has kernels for are not expected to gain.
+    Unworthy,
     /// It draws some rows at random, or wants the first ones only.
     ChoosesRows,
     /// The device is being opened.
@@ -37,6 +47,9 @@ impl fmt::Display for Stays {
                 "the plan is expected to take less than {} ms",
                 WORTH_NS / 1e6
             ),
+            Stays::Unworthy => {
+                formatter.write_str("its steps for the device are expected to be done sooner here")
+            }
             Stays::ChoosesRows => formatter.write_str("the query chooses among its rows"),
             Stays::Opening => formatter.write_str("it is being opened"),
             Stays::Lost => formatter.write_str("it is lost, or did not open"),
@@ -65,20 +78,22 @@ impl DeviceReport {
         }
     }
 
-    /// Of one that began on the device, which gave so many rows.
-    pub(crate) fn ran(
-        section: &Section,
-        rows: u64,
-        failed: Option<&GpuError>,
-        is_profiled: bool,
-    ) -> DeviceReport {
+    /// Of one that began on devices; each of them does what this section does.
+    pub(crate) fn ran(section: &Section, took: &Took<'_>, is_profiled: bool) -> DeviceReport {
         let covered = section.covered();
         let words = || {
-            let launches = section.launches();
-            let plural = if launches == 1 { "" } else { "es" };
-            let what = format!("steps 1 to {covered}, {rows} rows, {launches} launch{plural}");
-            if let Some(error) = failed {
+            let Took { rows, launches, .. } = took;
+            let plural = if *launches == 1 { "" } else { "es" };
+            let mut what = format!("steps 1 to {covered}, {rows} rows, {launches} launch{plural}");
+            if took.devices > 1 {
+                let _ = write!(what, " of {} devices", took.devices);
+            }
+            if let Some(error) = took.failed {
                 return format!("{what}; it failed, and the processors went on: {error}");
+            }
+            if took.here > 0 {
+                let (here, all) = (took.here, section.seeds());
+                let _ = write!(what, "; {here} of {all} beginnings on the processors");
             }
             match section.why() {
                 NotCovered::End => what,
@@ -88,6 +103,32 @@ impl DeviceReport {
         DeviceReport {
             covered,
             words: is_profiled.then(words),
+        }
+    }
+}
+
+/// What of a run was devices'.
+pub(crate) struct Took<'t> {
+    /// Rows that they gave.
+    pub(crate) rows: u64,
+    /// Launches of all.
+    pub(crate) launches: u64,
+    pub(crate) devices: usize,
+    /// Elements of the seed that the processors walked beside them.
+    pub(crate) here: u64,
+    /// The first failure.
+    pub(crate) failed: Option<&'t GpuError>,
+}
+
+impl<'t> Took<'t> {
+    /// These, without their rows yet.
+    pub(crate) fn of(begun: &[Begun], here: u64) -> Took<'t> {
+        Took {
+            rows: 0,
+            launches: begun.iter().map(|it| it.section.launches()).sum(),
+            devices: begun.len(),
+            here,
+            failed: None,
         }
     }
 }

@@ -1,21 +1,26 @@
-//! A walk whose first steps are a device's, strip by strip of the seed; what follows them is walked here over its rows.
+//! A walk whose first steps are a device's, strip by strip of the seed; what follows them is walked here over its rows, on one thread.
+//! (Where that is much, and there are threads for it, see `beside_devices`.)
+//!
+//! A strip is as long as it may take some milliseconds: between two of them it is looked whether the query was stopped. One that takes seconds is
+//! not waited for: its device hangs, and is taken for lost.
 //!
 //! A strip that fails has given nothing out yet, so from its beginning on the same steps are walked here, over the rest of
 //! the seed. One that fails while its rows are read, after some of them have gone on, ends the query with an error: no row may come
 //! twice, and none may be missing.
 
 use super::{Consumer, Execution, clock};
-use crate::accelerator::{Accelerator, Begun, DeviceReport};
+use crate::accelerator::{Accelerator, Begun, DeviceReport, PATIENCE, STRIP_NS, Took};
 use crate::error::{Kind, QueryError};
 use explore::{Chunk, Limits, Seed, Status, StepProfile, Walk, WalkError};
-use gpu::{GpuError, Ran, Section};
+use gpu::{GpuError, Ran, Rows, Section};
 use rdf::{Lexicon, VertexId};
 use std::ops::{ControlFlow, Range};
+use std::time::{Duration, Instant};
 use store::GraphView;
 use store::delta::GraphVersion;
 
-/// Rows that are read from the device at once.
-const PIECE: u64 = 1 << 16;
+/// Between two looks at a device that takes its time.
+const NAP: Duration = Duration::from_micros(20);
 
 impl<'a> Execution<'_, 'a> {
     /// Walks the plan. The seed is the section's. Of the device's steps the last one has the rows and the time of all.
@@ -26,7 +31,7 @@ impl<'a> Execution<'_, 'a> {
         seed: &Seed<'a>,
         consume: &mut Consumer<'_>,
     ) -> Result<(Vec<StepProfile>, DeviceReport), QueryError> {
-        accelerator.count();
+        accelerator.count(false);
         let clock = clock();
         let covered = begun.section.covered();
         let mut did = StepProfile::default();
@@ -49,12 +54,7 @@ impl<'a> Execution<'_, 'a> {
         let mut from = 0;
         let mut flow = ControlFlow::Continue(());
         while flow.is_continue() && from < seed.len() && !rest.is_satisfied() {
-            self.limits.check()?;
-            let since = clock();
-            let strip = begun.section.next(from);
-            did.runs += 1;
-            did.nanoseconds += clock() - since;
-            let handed = match strip {
+            let handed = match self.strip(&mut begun, from..seed.len(), &mut did)? {
                 Ok((ran, to)) => {
                     let handed = self.hand_on(&begun.section, ran, &mut rest, consume);
                     handed.map(|flow| (flow, ran.rows, to))
@@ -87,11 +87,40 @@ impl<'a> Execution<'_, 'a> {
             rest.end_input();
             let _ = self.drain(&mut rest, consume)?;
         }
-        let report = DeviceReport::ran(&begun.section, did.rows, failed.as_ref(), self.profiling);
+        let mut took = Took::of(std::slice::from_ref(&begun), 0);
+        (took.rows, took.failed) = (did.rows, failed.as_ref());
+        let report = DeviceReport::ran(&begun.section, &took, self.profiling);
         let mut profile = vec![StepProfile::default(); covered];
         profile[covered - 1] = did;
         profile.extend(rest.into_profile());
         Ok((profile, report))
+    }
+
+    /// Walks the next strip of a range of the seed on the device, or says how it failed; an error of its own is that the query was stopped.
+    pub(super) fn strip(
+        &self,
+        begun: &mut Begun,
+        within: Range<u64>,
+        did: &mut StepProfile,
+    ) -> Result<Result<(Ran, u64), GpuError>, QueryError> {
+        self.limits.check()?;
+        let (start, since) = (within.start, Instant::now());
+        let mut patience = || {
+            std::thread::sleep(NAP);
+            self.limits.check().is_ok() && since.elapsed() < PATIENCE
+        };
+        let strip = begun.section.next(within, &mut patience);
+        let took = since.elapsed().as_nanos() as u64;
+        did.runs += 1;
+        did.nanoseconds += took;
+        if let Err(GpuError::GivenUp) = strip {
+            self.limits.check()?;
+        }
+        if let Ok((_, to)) = &strip {
+            let fair = (to - start) as f64 * STRIP_NS / took.max(1) as f64;
+            begun.section.limit(fair as u64);
+        }
+        Ok(strip)
     }
 
     /// Walks the covered steps over what is left of the seed here.
@@ -125,33 +154,28 @@ impl<'a> Execution<'_, 'a> {
         consume: &mut Consumer<'_>,
     ) -> Result<ControlFlow<()>, Handing> {
         let width = self.prepared.plan().variables.len();
-        let piece = if section.columns() == 0 {
-            ran.rows
-        } else {
-            PIECE
-        };
-        let bytes =
-            piece.min(ran.rows) * section.columns() as u64 * 2 * size_of::<VertexId>() as u64;
-        let _held = Held::new(self.limits, bytes)?;
-        let mut from = 0;
-        while from < ran.rows {
-            let to = ran.rows.min(from + piece);
-            let columns = section.read(from..to).map_err(|error| {
-                if from == 0 {
+        let mut pieces = section.rows(ran);
+        let _held = Held::new(self.limits, bytes_of_pieces(section, &pieces))?;
+        let mut is_first = true;
+        loop {
+            let piece = pieces.piece().map_err(|error| {
+                if is_first {
                     Handing::Nothing(error)
                 } else {
                     Handing::Some(error)
                 }
             })?;
-            let mut rows = Chunk::from_columns(width, to - from, columns)
+            let Some((count, columns)) = piece else {
+                return Ok(ControlFlow::Continue(()));
+            };
+            let mut rows = Chunk::from_columns(width, count, columns)
                 .expect("columns of a section are equally long and each another slot");
             rest.push(&mut rows)?;
             if self.drain(rest, consume)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
-            from = to;
+            is_first = false;
         }
-        Ok(ControlFlow::Continue(()))
     }
 
     /// Walks the first steps here and goes on with their rows, of which it gives the number.
@@ -201,14 +225,19 @@ impl<'a> Execution<'_, 'a> {
     }
 }
 
+/// Bytes of ids of the pieces that there are at once: one that is read and one that is walked over.
+pub(super) fn bytes_of_pieces(section: &Section, pieces: &Rows<'_>) -> u64 {
+    pieces.piece_rows() * section.columns() as u64 * 2 * size_of::<VertexId>() as u64
+}
+
 /// Memory of the query while it holds it.
-struct Held<'a> {
+pub(super) struct Held<'a> {
     limits: Limits<'a>,
     bytes: u64,
 }
 
 impl<'a> Held<'a> {
-    fn new(limits: Limits<'a>, bytes: u64) -> Result<Held<'a>, WalkError> {
+    pub(super) fn new(limits: Limits<'a>, bytes: u64) -> Result<Held<'a>, WalkError> {
         limits.memory.try_reserve(bytes)?;
         Ok(Held { limits, bytes })
     }
@@ -236,7 +265,7 @@ impl<E: Into<QueryError>> From<E> for Handing {
     }
 }
 
-fn lost(error: &GpuError) -> QueryError {
+pub(super) fn lost(error: &GpuError) -> QueryError {
     QueryError::new(
         Kind::Unavailable,
         format!("the device failed while its rows were read: {error}"),

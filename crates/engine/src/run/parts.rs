@@ -84,6 +84,17 @@ pub(super) fn parts(seed_len: u64, workers: usize, is_ordered: bool) -> (Parts, 
     (parts, chunks)
 }
 
+/// A way of chunks to the tail, as they come, for so many workers.
+pub(super) fn unordered(workers: usize) -> (Sender<Chunk>, Chunks) {
+    let (sender, current) = bounded(workers * CHUNKS_PER_WORKER);
+    let (_, order) = bounded(0);
+    let chunks = Chunks {
+        current: Some(current),
+        order,
+    };
+    (sender, chunks)
+}
+
 impl Parts {
     /// The next part, if there is one.
     pub(super) fn next(&self) -> Option<Part> {

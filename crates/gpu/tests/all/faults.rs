@@ -122,7 +122,9 @@ fn a_room_that_was_not_waited_for_is_free_once_the_device_has_ended() {
         let prepared = prepared.expect("nothing fails");
         let twin = Twin::new(1 << 30, seed).expect("there is one");
         let expected = rows(&Arc::new(twin), &world, &text).expect("no call fails");
-        let device = Twin::new(1 << 30, seed).expect("there is one").slow(questions);
+        let device = Twin::new(1 << 30, seed)
+            .expect("there is one")
+            .slow(questions);
         let gpu = Gpu::new(Arc::new(device), Arc::clone(&world.snapshot), one_room);
         let gpu = gpu.expect("there is room");
         let mut section = gpu.section(&prepared).expect("as before");

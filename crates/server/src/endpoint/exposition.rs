@@ -353,12 +353,15 @@ fn write_changes(page: &mut Page, engine: &dyn Engine) {
 fn write_device(page: &mut Page, figures: DeviceFigures) {
     let DeviceFigures {
         queries,
+        shared,
         failures,
         is_lost,
         image_bytes,
     } = figures;
     let help = "Queries that began on the GPU.";
     page.single("device_queries_total", "counter", help, queries);
+    let help = "Those of them that several GPUs, or threads beside one, began.";
+    page.single("device_shared_total", "counter", help, shared);
     let help = "Failures of the GPU; the processors made each good.";
     page.single("device_failures_total", "counter", help, failures);
     let help = "Whether the GPU was lost, or did not open: 1, and the processors serve.";
@@ -461,6 +464,7 @@ mod tests {
         let mut page = Page::default();
         let figures = DeviceFigures {
             queries: 3,
+            shared: 1,
             failures: 2,
             is_lost: true,
             image_bytes: 4096,
@@ -468,6 +472,7 @@ mod tests {
         write_device(&mut page, figures);
         for line in [
             "# TYPE somersault_device_queries_total counter\nsomersault_device_queries_total 3\n",
+            "# TYPE somersault_device_shared_total counter\nsomersault_device_shared_total 1\n",
             "# TYPE somersault_device_failures_total counter\nsomersault_device_failures_total 2\n",
             "# TYPE somersault_device_lost gauge\nsomersault_device_lost 1\n",
             "# TYPE somersault_device_image_bytes gauge\nsomersault_device_image_bytes 4096\n",

@@ -7,16 +7,27 @@ use engine::units::{format_size, parse_size};
 const BYTES_MIN: u64 = 1 << 20;
 
 /// The GPU, as it is configured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GpuConfig {
     /// Which queries begin there.
     pub offload: Offload,
-    /// Its number.
-    pub device: usize,
-    /// Bytes of its memory for images of segments; `None`: three fifths of what is free.
+    /// Numbers of the cards; one that stands there twice is two devices, with half of the memory each.
+    pub devices: Vec<usize>,
+    /// Bytes of a device's memory for images of segments; `None`: three fifths of what is free.
     pub images_bytes: Option<u64>,
-    /// Bytes of its memory for tables of all queries together; `None`: a fifth of what is free.
+    /// Bytes of a device's memory for tables of all queries together; `None`: a fifth of what is free.
     pub tables_bytes: Option<u64>,
+}
+
+impl Default for GpuConfig {
+    fn default() -> GpuConfig {
+        GpuConfig {
+            offload: Offload::Auto,
+            devices: vec![0],
+            images_bytes: None,
+            tables_bytes: None,
+        }
+    }
 }
 
 pub(super) fn offload(text: &str) -> Result<Offload, String> {
@@ -28,9 +39,9 @@ pub(super) fn offload(text: &str) -> Result<Offload, String> {
     }
 }
 
-pub(super) fn device(text: &str) -> Result<usize, String> {
-    let number = text.parse();
-    number.map_err(|_| "expected a number, 0 for the first".to_owned())
+pub(super) fn devices(text: &str) -> Result<Vec<usize>, String> {
+    let numbers: Result<_, _> = text.split(',').map(|it| it.trim().parse()).collect();
+    numbers.map_err(|_| "expected numbers of cards, as in 0 or 0,1".to_owned())
 }
 
 /// A size; `None` for one that follows from a device's memory.

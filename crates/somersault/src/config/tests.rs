@@ -270,23 +270,28 @@ fn a_folder_for_kept_answers_is_named_or_chosen() {
 #[test]
 fn the_gpu_is_for_heavy_queries_unless_somebody_says_otherwise() {
     let config = Layers::new().check(MACHINE).unwrap();
-    assert_eq!((config.gpu.offload, config.gpu.device), (Offload::Auto, 0));
     assert_eq!(config.gpu, GpuConfig::default());
+    let automatic = (config.gpu.offload, config.gpu.devices);
+    assert_eq!(automatic, (Offload::Auto, vec![0]));
 
     let mut layers = Layers::new();
-    let text = "[gpu]\nuse = \"always\"\ndevice = 1\nimages = \"2GiB\"\ntables = \"1GiB\"";
+    let text = "[gpu]\nuse = \"always\"\ndevice = \"1, 0\"\nimages = \"2GiB\"\ntables = \"1GiB\"";
     layers.add_file("f", text).unwrap();
     let config = layers.check(MACHINE).unwrap();
     assert_eq!(
-        (config.gpu.offload, config.gpu.device),
-        (Offload::Always, 1)
+        (config.gpu.offload, config.gpu.devices),
+        (Offload::Always, vec![1, 0])
     );
     let sizes = (config.gpu.images_bytes, config.gpu.tables_bytes);
     assert_eq!(sizes, (Some(2 << 30), Some(1 << 30)));
 
     for (key, value, reason) in [
         ("gpu.use", "often", "expected auto, never or always"),
-        ("gpu.device", "-1", "expected a number, 0 for the first"),
+        (
+            "gpu.device",
+            "-1",
+            "expected numbers of cards, as in 0 or 0,1",
+        ),
         ("gpu.tables", "1KiB", "expected at least 1.0 MiB"),
     ] {
         let mut layers = Layers::new();

@@ -14,7 +14,7 @@ use bench::figure::{Figure, Session};
 use bench::lubm::{Effort, measure};
 use bench::machine::Machine;
 use bench::stats::Latencies;
-use somersault::device::{Accelerator, Cuda, Device, DeviceRuns, Memory, Offload};
+use somersault::device::{Accelerator, Cuda, Device, DeviceRuns, Memory, Offload, Opened};
 use somersault::units::{format_size, parse_size};
 use somersault::{Database, Request};
 use std::path::Path;
@@ -42,7 +42,13 @@ pub(super) fn run(flags: &BenchGpu, file: Option<&Path>) -> Outcome {
         format_size(memory.tables)
     );
     // On processors first, which the card must not take queries from.
-    let device = Accelerator::new(Arc::new(card), memory, Offload::Never);
+    let device = Accelerator::new(
+        vec![Opened {
+            device: Arc::new(card),
+            memory,
+        }],
+        Offload::Never,
+    );
     let database = open::store_with(&flags.location, &config, device)?;
     database
         .wait_until_verified()
