@@ -5,8 +5,8 @@
 
 use crate::error::GpuError;
 use crate::layout;
-use crate::section::Section;
-use device::Mark;
+use crate::rooms::Room;
+use device::{Device, Mark, Slice};
 use query::plan::Slot;
 use rdf::VertexId;
 use std::ops::Range;
@@ -15,9 +15,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// A piece of rows: how many, and their columns.
 pub type Piece = (u64, Vec<(Slot, Vec<VertexId>)>);
 
+/// A column of a table in a room, and the bases of its planes where it has several.
+pub(crate) type Read<'s> = (Slot, layout::Column, Option<&'s [u64]>);
+
 /// See the head of this file. Rows that are not read are left where they are.
 pub struct Rows<'s> {
-    section: &'s Section,
+    device: &'s dyn Device,
+    room: &'s Room,
+    columns: Vec<Read<'s>>,
     count: u64,
     /// Rows of a piece.
     length: u64,
@@ -29,17 +34,24 @@ pub struct Rows<'s> {
 }
 
 impl<'s> Rows<'s> {
-    /// Rows `0..rows` of the last strip.
-    pub(crate) fn new(section: &'s Section, rows: u64) -> Rows<'s> {
-        let columns = section.last_columns();
-        let place = section.reading(0).bytes();
-        let width: u64 = columns.iter().map(|(_, column)| column.cell_bytes()).sum();
+    /// So many rows of the table that these columns are of.
+    pub(crate) fn new(
+        device: &'s dyn Device,
+        room: &'s Room,
+        columns: Vec<Read<'s>>,
+        rows: u64,
+    ) -> Rows<'s> {
+        let place = room.reading()[0].bytes();
+        let widths = columns.iter().map(|(_, column, _)| column.cell_bytes());
+        let width: u64 = widths.sum();
         // Each column begins at a word.
-        let room = place - columns.len() as u64 * 8;
+        let places = place - columns.len() as u64 * 8;
         Rows {
-            section,
+            device,
+            room,
+            columns,
             count: rows,
-            length: (room / width.max(1)).max(1),
+            length: (places / width.max(1)).max(1),
             next: 0,
             on_its_way: None,
             place: 0,
@@ -48,7 +60,7 @@ impl<'s> Rows<'s> {
 
     /// Rows of a piece, at most.
     pub fn piece_rows(&self) -> u64 {
-        if self.section.columns() == 0 {
+        if self.columns.is_empty() {
             self.count
         } else {
             self.length.min(self.count)
@@ -57,7 +69,7 @@ impl<'s> Rows<'s> {
 
     /// The next piece; none when all rows were read.
     pub fn piece(&mut self) -> Result<Option<Piece>, GpuError> {
-        if self.section.columns() == 0 {
+        if self.columns.is_empty() {
             let rows = std::mem::replace(&mut self.count, 0);
             return Ok((rows > 0).then(|| (rows, Vec::new())));
         }
@@ -70,19 +82,14 @@ impl<'s> Rows<'s> {
         let came_to = self.place;
         self.place = 1 - came_to;
         self.ask(self.place)?;
-        self.section.device().wait(&mark)?;
-        let staged = self.section.reading(came_to).words();
+        self.device.wait(&mark)?;
+        let staged = self.room.reading()[came_to].words();
         let count = rows.end - rows.start;
         let mut at = 0;
-        let mut columns = Vec::with_capacity(self.section.columns());
-        for (slot, column) in self.section.last_columns() {
-            let ids = ids_of(
-                self.section,
-                column,
-                &staged[at as usize / 8..],
-                count as usize,
-            );
-            columns.push((*slot, ids));
+        let mut columns = Vec::with_capacity(self.columns.len());
+        for (slot, column, bases) in &self.columns {
+            let words = &staged[at as usize / 8..];
+            columns.push((*slot, ids_of(column, *bases, words, count as usize)));
             at += bytes_of(column, count);
         }
         Ok(Some((count, columns)))
@@ -94,16 +101,24 @@ impl<'s> Rows<'s> {
         if rows.is_empty() {
             return Ok(());
         }
-        let (device, stream) = (self.section.device(), self.section.stream());
+        let (device, stream) = (self.device, self.room.stream());
         let mut at = 0;
-        for (_, column) in self.section.last_columns() {
-            let slice = self.section.cells(column, &rows);
-            device.download_staged(stream, &slice, self.section.reading(place), at)?;
+        for (_, column, _) in &self.columns {
+            let slice = self.cells(column, &rows);
+            device.download_staged(stream, &slice, &self.room.reading()[place], at)?;
             at += bytes_of(column, rows.end - rows.start);
         }
         self.next = rows.end;
         self.on_its_way = Some((rows, device.mark(stream)?));
         Ok(())
+    }
+
+    /// Where these rows of a column lie.
+    fn cells(&self, column: &layout::Column, rows: &Range<u64>) -> Slice {
+        let width = column.cell_bytes();
+        let tables = self.room.tables();
+        let from = column.cells - tables.whole().address() + rows.start * width;
+        tables.slice(from..from + (rows.end - rows.start) * width)
     }
 }
 
@@ -114,8 +129,8 @@ fn bytes_of(column: &layout::Column, rows: u64) -> u64 {
 
 /// The ids of cells.
 fn ids_of(
-    section: &Section,
     column: &layout::Column,
+    bases: Option<&[u64]>,
     words: &[AtomicU64],
     count: usize,
 ) -> Vec<VertexId> {
@@ -127,7 +142,7 @@ fn ids_of(
     let bits = column.plane_bits;
     let words = words.take(count.div_ceil(2));
     let halves = |word: u64| [word & u64::from(u32::MAX), word >> 32];
-    match section.bases(column) {
+    match bases {
         Some(bases) if bits > 0 => {
             let id = |code: u64| {
                 let plane = code >> (32 - bits);

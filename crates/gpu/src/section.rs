@@ -16,7 +16,7 @@ use crate::program::{Operand, Program, ProgramCheck, ProgramSeed, ProgramStep, W
 use crate::rooms::{ARGUMENT_BYTES, Call, Room};
 use crate::rows::Rows;
 use bytemuck::Pod;
-use device::{Device, DeviceError, Graph, HostRegion, Kernel, Launch, Node, Region, Slice, Stream};
+use device::{Device, DeviceError, Graph, Kernel, Launch, Node, Region, Slice};
 use query::plan::Slot;
 use std::ops::Range;
 use std::sync::Arc;
@@ -288,7 +288,16 @@ impl Section {
 
     /// The rows of the last strip, in pieces.
     pub fn rows(&self, ran: Ran) -> Rows<'_> {
-        Rows::new(self, ran.rows)
+        let read = |(slot, column): &(Slot, layout::Column)| (*slot, *column, self.bases(column));
+        let columns = self.columns.iter().map(read).collect();
+        Rows::new(&*self.device, &self.room, columns, ran.rows)
+    }
+
+    /// The bases of a column's planes, where it has several.
+    fn bases(&self, column: &layout::Column) -> Option<&[u64]> {
+        let mut images = self.images.iter();
+        let image = images.find(|image| image.segment.neighbours.bases == column.bases);
+        image.map(|image| &image.bases[..])
     }
 }
 
@@ -326,41 +335,6 @@ fn arguments_of(kernel: Kernel) -> u64 {
         _ => size_of::<layout::Step>(),
     };
     bytes as u64
-}
-
-impl Section {
-    pub(crate) fn device(&self) -> &dyn Device {
-        &*self.device
-    }
-
-    /// Where its work is done.
-    pub(crate) fn stream(&self) -> &Stream {
-        self.room.stream()
-    }
-
-    /// One of the two places by which rows are read.
-    pub(crate) fn reading(&self, place: usize) -> &HostRegion {
-        &self.room.reading()[place]
-    }
-
-    pub(crate) fn last_columns(&self) -> &[(Slot, layout::Column)] {
-        &self.columns
-    }
-
-    /// Where these rows of a column of the last table lie.
-    pub(crate) fn cells(&self, column: &layout::Column, rows: &Range<u64>) -> Slice {
-        let width = column.cell_bytes();
-        let from = column.cells - self.room.tables().whole().address() + rows.start * width;
-        let bytes = (rows.end - rows.start) * width;
-        self.room.tables().slice(from..from + bytes)
-    }
-
-    /// The bases of a column's planes, where it has several.
-    pub(crate) fn bases(&self, column: &layout::Column) -> Option<&[u64]> {
-        let mut images = self.images.iter();
-        let image = images.find(|image| image.segment.neighbours.bases == column.bases);
-        image.map(|image| &image.bases[..])
-    }
 }
 
 fn images_of(program: &Program) -> Vec<Arc<Image>> {

@@ -298,6 +298,9 @@ pub struct BenchGpu {
     /// Only these queries, as in q1,q7 [default: q1, q2, q3, q7]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub only: Vec<String>,
+    /// Afterwards all queries that the card does whole, by so many clients at once, a second long
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    pub clients: Vec<u16>,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub output: BenchOutput,

@@ -16,7 +16,7 @@
 //! | the channel of pieces | agents | workers |
 //! | the channel of chunks | workers | the tail |
 
-use super::on_device::{Held, bytes_of_pieces, lost};
+use super::on_device::{PieceMemory, bytes_of_pieces, lost};
 use super::parts::{self, Part};
 use super::{Consumer, Execution, Halting, add, clock, panicked};
 use crate::accelerator::{Accelerator, Begun, DeviceReport, Took};
@@ -266,7 +266,7 @@ impl<'a> Execution<'_, 'a> {
     ) -> Result<bool, SendError> {
         let width = self.prepared.plan().variables.len();
         let mut rows = begun.section.rows(ran);
-        let held = Held::new(self.limits, bytes_of_pieces(&begun.section, &rows));
+        let held = PieceMemory::new(self.limits, bytes_of_pieces(&begun.section, &rows));
         let _held = held.map_err(|error| SendError::Query(error.into()))?;
         let mut is_first = true;
         loop {

@@ -5,6 +5,7 @@ use crate::error::{Kind, QueryError};
 use crate::prepared::Query;
 use explore::{Environment, Limits, prepare};
 use query::plan::Form;
+use std::fmt;
 use std::time::{Duration, Instant};
 
 /// What a device did of a plan, measured.
@@ -30,11 +31,53 @@ fn unused(why: &str) -> QueryError {
     QueryError::new(Kind::Unsupported, format!("not on a device: {why}"))
 }
 
+/// A plan's beginning on a device, to be walked again and again.
+pub struct DeviceWalk {
+    section: gpu::Section,
+    steps: usize,
+    compiled: Duration,
+}
+
+impl fmt::Debug for DeviceWalk {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("DeviceWalk")
+            .field("covered", &self.covered())
+            .finish_non_exhaustive()
+    }
+}
+
+impl DeviceWalk {
+    /// Steps of the plan.
+    pub fn steps(&self) -> usize {
+        self.steps
+    }
+
+    /// Those that the device does, from the first on.
+    pub fn covered(&self) -> usize {
+        self.section.covered()
+    }
+
+    /// Walks it once, and gives count and checksum of its rows.
+    pub fn run(&mut self) -> Result<Folded, QueryError> {
+        let mut folded = Folded {
+            rows: 0,
+            checksum: 0,
+        };
+        let all = self.section.run_all(|_, ran| {
+            folded.rows += ran.rows;
+            folded.checksum = folded.checksum.wrapping_add(ran.checksum);
+            Ok(())
+        });
+        all.map_err(|error| unused(&error.to_string()))?;
+        Ok(folded)
+    }
+}
+
 impl Query {
-    /// Walks what the device of this database covers of the plan, `times` times, and measures each from the prepared plan to the
-    /// count and the checksum of [`Query::run_folded`] on the host; nothing is read or decoded here. An error says why the
-    /// device does not.
-    pub fn run_on_device(&self, times: usize) -> Result<DeviceRuns, QueryError> {
+    /// What the device of this database covers of the plan, made ready to be walked. An error says why it does not. It has one of the
+    /// device's rooms until it is dropped.
+    pub fn device_walk(&self) -> Result<DeviceWalk, QueryError> {
         let options = &self.context.shared.options;
         let Some(device) = options.accelerator.as_deref() else {
             return Err(unused("there is no device"));
@@ -54,35 +97,36 @@ impl Query {
         )?;
         let begun = Instant::now();
         let section = device.section(snapshot, &prepared, &slots);
-        let mut section = section.map_err(|error| unused(&error.to_string()))?;
+        Ok(DeviceWalk {
+            section: section.map_err(|error| unused(&error.to_string()))?,
+            steps: self.plan.steps.len(),
+            compiled: begun.elapsed(),
+        })
+    }
+
+    /// Walks what the device of this database covers of the plan, `times` times, and measures each from the prepared plan to the
+    /// count and the checksum of [`Query::run_folded`] on the host; nothing is read or decoded here. An error says why the
+    /// device does not.
+    pub fn run_on_device(&self, times: usize) -> Result<DeviceRuns, QueryError> {
+        let mut walk = self.device_walk()?;
         let mut runs = DeviceRuns {
             folded: Folded {
                 rows: 0,
                 checksum: 0,
             },
-            steps: self.plan.steps.len(),
-            covered: section.covered(),
-            why: section.why().to_string(),
-            compiled: begun.elapsed(),
+            steps: walk.steps(),
+            covered: walk.covered(),
+            why: walk.section.why().to_string(),
+            compiled: walk.compiled,
             launches: 0,
             times: Vec::with_capacity(times),
         };
         for _ in 0..times {
             let begun = Instant::now();
-            let mut folded = Folded {
-                rows: 0,
-                checksum: 0,
-            };
-            let all = section.run_all(|_, ran| {
-                folded.rows += ran.rows;
-                folded.checksum = folded.checksum.wrapping_add(ran.checksum);
-                Ok(())
-            });
-            all.map_err(|error| unused(&error.to_string()))?;
+            runs.folded = walk.run()?;
             runs.times.push(begun.elapsed());
-            runs.folded = folded;
         }
-        runs.launches = section.launches();
+        runs.launches = walk.section.launches();
         Ok(runs)
     }
 }

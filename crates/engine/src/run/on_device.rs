@@ -155,7 +155,7 @@ impl<'a> Execution<'_, 'a> {
     ) -> Result<ControlFlow<()>, Handing> {
         let width = self.prepared.plan().variables.len();
         let mut pieces = section.rows(ran);
-        let _held = Held::new(self.limits, bytes_of_pieces(section, &pieces))?;
+        let _held = PieceMemory::new(self.limits, bytes_of_pieces(section, &pieces))?;
         let mut is_first = true;
         loop {
             let piece = pieces.piece().map_err(|error| {
@@ -231,19 +231,19 @@ pub(super) fn bytes_of_pieces(section: &Section, pieces: &Rows<'_>) -> u64 {
 }
 
 /// Memory of the query while it holds it.
-pub(super) struct Held<'a> {
+pub(super) struct PieceMemory<'a> {
     limits: Limits<'a>,
     bytes: u64,
 }
 
-impl<'a> Held<'a> {
-    pub(super) fn new(limits: Limits<'a>, bytes: u64) -> Result<Held<'a>, WalkError> {
+impl<'a> PieceMemory<'a> {
+    pub(super) fn new(limits: Limits<'a>, bytes: u64) -> Result<PieceMemory<'a>, WalkError> {
         limits.memory.try_reserve(bytes)?;
-        Ok(Held { limits, bytes })
+        Ok(PieceMemory { limits, bytes })
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for PieceMemory<'_> {
     fn drop(&mut self) {
         self.limits.memory.release(self.bytes);
     }

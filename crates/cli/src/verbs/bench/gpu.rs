@@ -4,6 +4,8 @@
 //! it is what `bench lubm` times, reading the text besides, which is microseconds. Rows and checksums are compared; a query whose
 //! steps the card does not all cover gets no figure there, and is named.
 
+mod together;
+
 use super::{ask, count_universities, output};
 use crate::arguments::BenchGpu;
 use crate::exit::{Code, Failure, Outcome};
@@ -56,6 +58,7 @@ pub(super) fn run(flags: &BenchGpu, file: Option<&Path>) -> Outcome {
     let universities = count_universities(&database)?;
     let data = universities.map_or("lubm".to_owned(), |count| format!("lubm-{count}"));
     let mut figures = vec![Figure::of_machine(&Machine::measure(1))];
+    let mut whole = Vec::new();
     for query in queries {
         let mut answer = None;
         for &threads in &flags.threads {
@@ -72,7 +75,14 @@ pub(super) fn run(flags: &BenchGpu, file: Option<&Path>) -> Outcome {
             answer = Some((measured.outcome.rows, measured.outcome.checksum));
             figures.push(measured.figure(&session, query));
         }
-        figures.extend(on_card(&database, query, flags, &data, answer)?);
+        let figure = on_card(&database, query, flags, &data, answer)?;
+        if figure.is_some() {
+            whole.push(query);
+        }
+        figures.extend(figure);
+    }
+    for &clients in &flags.clients {
+        figures.extend(together::figures(&database, &whole, clients, &data)?);
     }
     output::put(&flags.output, &figures)
 }
@@ -91,10 +101,13 @@ fn memory(flags: &BenchGpu, free: u64) -> Result<Memory, Failure> {
         Some(text) => parse_size(text)
             .map_err(|error| Failure::new(Code::Usage, format!("`--{name} {text}`: {error}"))),
     };
+    // Each client keeps its walks.
+    let clients = flags.clients.iter().copied().max().unwrap_or(0);
+    let sections = 1 + usize::from(clients) * HEAVY.len();
     Ok(Memory {
         images: bytes("images", &flags.images, free / 5 * 3)?,
-        tables: bytes("tables", &flags.tables, free / 5)?,
-        sections: 1,
+        tables: bytes("tables", &flags.tables, free / 5)? / sections as u64,
+        sections,
     })
 }
 
