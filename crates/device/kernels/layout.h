@@ -120,7 +120,9 @@ struct Seed {
     // What is taken away from a key for a cell of 4 bytes; cells of 8 bytes where `wide`.
     u64 base;
     u32 wide;
-    u32 unused;
+    // Of the kernels that read segments by pages: the table of pages, each of 2^page_bits bytes.
+    u32 page_bits;
+    u64 pages;
 };
 
 // Expands rows, or filters them (no `segment`), by checks.
@@ -142,11 +144,13 @@ struct Step {
     u64 first, last;
     // 1 + the check that is made of lists before candidates are: its list is looked up once a row. 0: none.
     u32 partner;
-    u32 unused;
+    // Of the kernels that read segments by pages, as in `Seed`.
+    u32 page_bits;
     // Lists longer than `long_list` are put down here, and expanded by all blocks together afterwards: how many there are, and
     // which. 0: none are.
     u64 hub_level, hubs;
     u64 long_list;
+    u64 pages;
     Check check[CHECKS];
 };
 

@@ -184,6 +184,12 @@ const Entry ENTRIES[] = {
     {"walk_expand_one", walk_expand_one},
     {"walk_expand_hubs", walk_expand_hubs},
     {"walk_filter", walk_filter},
+    {"walk_seed_paged", walk_seed_paged},
+    {"walk_seed_rows_paged", walk_seed_rows_paged},
+    {"walk_expand_paged", walk_expand_paged},
+    {"walk_expand_one_paged", walk_expand_one_paged},
+    {"walk_expand_hubs_paged", walk_expand_hubs_paged},
+    {"walk_filter_paged", walk_filter_paged},
     {"walk_finish", walk_finish},
 };
 }  // namespace

@@ -50,11 +50,11 @@ DEVICE u64 sum_before(u64 own, u64* scratch, u64& total) {
     return scratch[warp] + sum - own;
 }
 
-DEVICE void put_cell(u64 cells, u32 wide, u64 row, const Column& column, u64 from) {
+template <typename Pages> DEVICE void put_cell(u64 cells, u32 wide, u64 row, const Column& column, u64 from, Pages pages) {
     if (wide)
-        reinterpret_cast<u64*>(cells)[row] = load(reinterpret_cast<const u64*>(column.cells) + from);
+        reinterpret_cast<u64*>(cells)[row] = load_of(pages, reinterpret_cast<const u64*>(column.cells) + from);
     else
-        reinterpret_cast<u32*>(cells)[row] = load(reinterpret_cast<const u32*>(column.cells) + from);
+        reinterpret_cast<u32*>(cells)[row] = load_of(pages, reinterpret_cast<const u32*>(column.cells) + from);
 }
 
 DEVICE u64 value_of(const Step& step, const Check& check, u32 which, u64 row, u64 made) {
@@ -63,7 +63,7 @@ DEVICE u64 value_of(const Step& step, const Check& check, u32 which, u64 row, u6
     return id_at(step.in[which], row);
 }
 
-DEVICE bool passes(const Step& step, u64 row, u64 made) {
+template <typename Pages> DEVICE bool passes(const Step& step, u64 row, u64 made, Pages pages) {
     for (u32 at = 0; at < step.checks; at++) {
         if (at + 1 == step.partner) continue;
         const Check& check = step.check[at];
@@ -72,13 +72,14 @@ DEVICE bool passes(const Step& step, u64 row, u64 made) {
         if (check.kind == CHECK_SAME) {
             holds = left == value_of(step, check, check.right, row, made);
         } else if (check.kind == CHECK_KEY) {
-            holds = ordinal_of(check.segment.index, left) != ABSENT;
+            holds = ordinal_of(check.segment.index, left, pages) != ABSENT;
         } else if (check.kind == CHECK_ROWS) {
             Rows rows = {check.from, check.to};
-            holds = row_among(check.segment.neighbours, rows, left) != ABSENT;
+            holds = row_among(check.segment.neighbours, rows, left, pages) != ABSENT;
         } else {
             u64 right = value_of(step, check, check.right, row, made);
-            holds = row_among(check.segment.neighbours, rows_of(check.segment, left), right) != ABSENT;
+            Rows rows = rows_of(check.segment, left, pages);
+            holds = row_among(check.segment.neighbours, rows, right, pages) != ABSENT;
         }
         if (!holds) return false;
     }
@@ -135,7 +136,8 @@ struct Candidates {
 };
 
 // False where there is no room: whoever goes on writes nothing any more.
-DEVICE bool write_round(const Step& step, const Candidates& round, u64* scratch, u64* place) {
+template <typename Pages>
+DEVICE bool write_round(const Step& step, const Candidates& round, u64* scratch, u64* place, Pages pages) {
     u64 total;
     u64 before = sum_before(members(round.kept), scratch, total);
     if (thread_of_block() == 0 && total != 0) *place = add_at(&reinterpret_cast<Level*>(step.output)->rows, total);
@@ -149,8 +151,10 @@ DEVICE bool write_round(const Step& step, const Candidates& round, u64* scratch,
     for (u32 one = 0; one < ROUND; one++) {
         if ((round.kept >> one & 1) == 0) continue;
         for (u32 column = 0; column < step.columns; column++)
-            if (step.out[column]) put_cell(step.out[column], step.in[column].wide, at, step.in[column], round.row[one]);
-        if (step.made) put_cell(step.made, step.segment.neighbours.wide, at, step.segment.neighbours, round.edge[one]);
+            if (step.out[column])
+                put_cell(step.out[column], step.in[column].wide, at, step.in[column], round.row[one], Resident());
+        const Column& neighbours = step.segment.neighbours;
+        if (step.made) put_cell(step.made, neighbours.wide, at, neighbours, round.edge[one], pages);
         at++;
     }
     return true;
@@ -176,19 +180,19 @@ DEVICE bool is_left(const Step& step, u64 row, Rows list) {
 }
 
 // The list of a row, and puts its other list down.
-DEVICE Rows list_of(const Step& step, Lists& lists, u32 place, u64 row) {
+template <typename Pages> DEVICE Rows list_of(const Step& step, Lists& lists, u32 place, u64 row, Pages pages) {
     Rows found;
     if (step.from == COLUMNS + 1)
         found = {step.first, step.last};
     else
-        found = rows_of(step.segment, id_at(step.in[step.from], row));
+        found = rows_of(step.segment, id_at(step.in[step.from], row), pages);
     if (step.hubs && found.to - found.from > step.long_list && is_left(step, row, found)) return {0, 0};
     if (step.partner == 0 || found.from == found.to) return found;
     const Check& check = step.check[step.partner - 1];
-    Rows other = rows_of(check.segment, id_at(step.in[check.left], row));
+    Rows other = rows_of(check.segment, id_at(step.in[check.left], row), pages);
     if (other.from == other.to) return other;
     if (found.to - found.from + other.to - other.from > CLIPPED)
-        clip(step.segment.neighbours, found, check.segment.neighbours, other);
+        clip(step.segment.neighbours, found, check.segment.neighbours, other, pages);
     bool swaps = other.to - other.from < found.to - found.from;
     Rows rest = swaps ? found : other;
     lists.others[place] = rest.from;
@@ -197,7 +201,8 @@ DEVICE Rows list_of(const Step& step, Lists& lists, u32 place, u64 row) {
 }
 
 // The row of the step's segment that a candidate comes to, or ABSENT: what it makes is in both lists, and passes.
-DEVICE u64 edge_of(const Step& step, const Lists& lists, u32 place, u64 row, u64 number) {
+template <typename Pages>
+DEVICE u64 edge_of(const Step& step, const Lists& lists, u32 place, u64 row, u64 number, Pages pages) {
     u64 edge = lists.starts[place] + number;
     u64 made;
     if (step.partner) {
@@ -205,14 +210,14 @@ DEVICE u64 edge_of(const Step& step, const Lists& lists, u32 place, u64 row, u64
         u32 length = lists.lengths[place];
         Rows rest = {lists.others[place], lists.others[place] + (length & ~SWAPPED)};
         bool swapped = (length & SWAPPED) != 0;
-        made = id_at(swapped ? check.segment.neighbours : step.segment.neighbours, edge);
-        u64 other = row_among(swapped ? step.segment.neighbours : check.segment.neighbours, rest, made);
+        made = id_at(swapped ? check.segment.neighbours : step.segment.neighbours, edge, pages);
+        u64 other = row_among(swapped ? step.segment.neighbours : check.segment.neighbours, rest, made, pages);
         if (other == ABSENT) return ABSENT;
         if (swapped) edge = other;
     } else {
-        made = id_at(step.segment.neighbours, edge);
+        made = id_at(step.segment.neighbours, edge, pages);
     }
-    return passes(step, row, made) ? edge : ABSENT;
+    return passes(step, row, made, pages) ? edge : ABSENT;
 }
 
 // The place of the list that a candidate is of, among so many.
@@ -229,13 +234,14 @@ DEVICE u32 list_at(const Lists& lists, u32 places, u64 number) {
 }
 
 // Looks the lists of the rows `tile..end` up, so many a thread; gives the number of candidates.
-DEVICE u64 take_lists(const Step& step, Lists& lists, u32 each, u64 tile, u64 end, u64* scratch) {
+template <typename Pages>
+DEVICE u64 take_lists(const Step& step, Lists& lists, u32 each, u64 tile, u64 end, u64* scratch, Pages pages) {
     Rows found[LISTS];
     u64 sum = 0, total;
     u32 first = thread_of_block() * each;
     for (u32 one = 0; one < LISTS; one++) {
         found[one] = {0, 0};
-        if (one < each && tile + first + one < end) found[one] = list_of(step, lists, first + one, tile + first + one);
+        if (one < each && tile + first + one < end) found[one] = list_of(step, lists, first + one, tile + first + one, pages);
         sum += found[one].to - found[one].from;
     }
     u64 before = sum_before(sum, scratch, total);
@@ -250,10 +256,11 @@ DEVICE u64 take_lists(const Step& step, Lists& lists, u32 each, u64 tile, u64 en
 }
 
 // One row out for each neighbour that passes, where a row has one neighbour or none: nothing is to be shared out among threads.
-CROWDED(5) walk_expand_one(u64 arguments) {
+template <typename Pages> DEVICE void expand_one(u64 arguments) {
     SHARED Step step;
     SHARED u64 scratch[BLOCK / WARP + 1], place;
     take(step, arguments);
+    Pages pages = pages_at(Pages(), step.pages, step.page_bits);
     Tickets tickets = tickets_of(reinterpret_cast<Level*>(step.input));
     u64 rows = rows_to_take(step, &place), tile;
     u32 size = tile_rows(rows, BLOCK * ROUND);
@@ -265,27 +272,29 @@ CROWDED(5) walk_expand_one(u64 arguments) {
             u64 row = tile + one * BLOCK + thread_of_block();
             if (row >= end) continue;
             round.row[one] = row;
-            round.edge[one] = ordinal_of(step.segment.index, id_at(step.in[step.from], row));
-            if (round.edge[one] != ABSENT && passes(step, row, id_at(step.segment.neighbours, round.edge[one])))
-                round.kept |= 1u << one;
+            round.edge[one] = ordinal_of(step.segment.index, id_at(step.in[step.from], row), pages);
+            if (round.edge[one] == ABSENT) continue;
+            u64 made = id_at(step.segment.neighbours, round.edge[one], pages);
+            if (passes(step, row, made, pages)) round.kept |= 1u << one;
         }
-        if (!write_round(step, round, scratch, &place)) return;
+        if (!write_round(step, round, scratch, &place, pages)) return;
     }
 }
 
 // One row out for each neighbour that passes.
-CROWDED(5) walk_expand(u64 arguments) {
+template <typename Pages> DEVICE void expand(u64 arguments) {
     SHARED Step step;
     SHARED Lists lists;
     SHARED u64 scratch[BLOCK / WARP + 1], place;
     take(step, arguments);
+    Pages pages = pages_at(Pages(), step.pages, step.page_bits);
     u64 rows = rows_to_take(step, &place), tile;
     Tickets tickets = tickets_of(reinterpret_cast<Level*>(step.input));
     u32 size = tile_rows(rows, BLOCK * LISTS);
     u32 each = size > BLOCK ? LISTS : 1;
     while (next_tile(tickets, rows, size, &place, tile)) {
         u64 end = tile + size < rows ? tile + size : rows;
-        u64 total = take_lists(step, lists, each, tile, end, scratch);
+        u64 total = take_lists(step, lists, each, tile, end, scratch, pages);
         for (u64 begun = 0; begun < total; begun += BLOCK * ROUND) {
             Candidates round;
             round.kept = 0;
@@ -294,10 +303,10 @@ CROWDED(5) walk_expand(u64 arguments) {
                 if (number >= total) continue;
                 u32 list = list_at(lists, BLOCK * each, number);
                 round.row[one] = tile + list;
-                round.edge[one] = edge_of(step, lists, list, tile + list, number);
+                round.edge[one] = edge_of(step, lists, list, tile + list, number, pages);
                 if (round.edge[one] != ABSENT) round.kept |= 1u << one;
             }
-            bool has_room = write_round(step, round, scratch, &place);
+            bool has_room = write_round(step, round, scratch, &place, pages);
             barrier();
             if (!has_room) return;
         }
@@ -308,11 +317,12 @@ CROWDED(5) walk_expand(u64 arguments) {
 static const u64 PIECE = BLOCK * ROUND * 4;
 
 // The lists that were too long for one block, in pieces.
-CROWDED(5) walk_expand_hubs(u64 arguments) {
+template <typename Pages> DEVICE void expand_hubs(u64 arguments) {
     SHARED Step step;
     SHARED Hub hubs[HUBS];
     SHARED u64 scratch[BLOCK / WARP + 1], place;
     take(step, arguments);
+    Pages pages = pages_at(Pages(), step.pages, step.page_bits);
     Level* level = reinterpret_cast<Level*>(step.hub_level);
     // None, where an earlier step had no room, or this one.
     u64 count = rows_to_take(step, &place) ? level->rows : 0;
@@ -338,9 +348,10 @@ CROWDED(5) walk_expand_hubs(u64 arguments) {
                 round.row[one] = hubs[each].row;
                 round.edge[one] = begun + one * BLOCK + thread_of_block();
                 if (round.edge[one] >= end) continue;
-                if (passes(step, round.row[one], id_at(step.segment.neighbours, round.edge[one]))) round.kept |= 1u << one;
+                u64 made = id_at(step.segment.neighbours, round.edge[one], pages);
+                if (passes(step, round.row[one], made, pages)) round.kept |= 1u << one;
             }
-            bool has_room = write_round(step, round, scratch, &place);
+            bool has_room = write_round(step, round, scratch, &place, pages);
             barrier();
             if (!has_room) return;
         }
@@ -348,10 +359,11 @@ CROWDED(5) walk_expand_hubs(u64 arguments) {
 }
 
 // Keeps the rows that pass.
-CROWDED(5) walk_filter(u64 arguments) {
+template <typename Pages> DEVICE void filter(u64 arguments) {
     SHARED Step step;
     SHARED u64 scratch[BLOCK / WARP + 1], place;
     take(step, arguments);
+    Pages pages = pages_at(Pages(), step.pages, step.page_bits);
     Tickets tickets = tickets_of(reinterpret_cast<Level*>(step.input));
     u64 rows = rows_to_take(step, &place), tile;
     u32 size = tile_rows(rows, BLOCK * ROUND);
@@ -362,11 +374,22 @@ CROWDED(5) walk_filter(u64 arguments) {
         for (u32 one = 0; one < ROUND; one++) {
             round.row[one] = tile + one * BLOCK + thread_of_block();
             round.edge[one] = 0;
-            if (round.row[one] < end && passes(step, round.row[one], 0)) round.kept |= 1u << one;
+            if (round.row[one] < end && passes(step, round.row[one], 0, pages)) round.kept |= 1u << one;
         }
-        if (!write_round(step, round, scratch, &place)) return;
+        if (!write_round(step, round, scratch, &place, pages)) return;
     }
 }
+
+// The steps, over segments that lie on the device as they are, and over pages: there threads wait for the host's memory, and
+// registers are worth more than their number is.
+CROWDED(5) walk_expand(u64 arguments) { expand<Resident>(arguments); }
+CROWDED(5) walk_expand_one(u64 arguments) { expand_one<Resident>(arguments); }
+CROWDED(5) walk_expand_hubs(u64 arguments) { expand_hubs<Resident>(arguments); }
+CROWDED(5) walk_filter(u64 arguments) { filter<Resident>(arguments); }
+CROWDED(4) walk_expand_paged(u64 arguments) { expand<Paged>(arguments); }
+CROWDED(4) walk_expand_one_paged(u64 arguments) { expand_one<Paged>(arguments); }
+CROWDED(4) walk_expand_hubs_paged(u64 arguments) { expand_hubs<Paged>(arguments); }
+CROWDED(4) walk_filter_paged(u64 arguments) { filter<Paged>(arguments); }
 
 // Writes one key of a strip.
 DEVICE void put_key(const Seed& seed, u64 ordinal, u64 id) {
@@ -378,25 +401,27 @@ DEVICE void put_key(const Seed& seed, u64 ordinal, u64 id) {
 }
 
 // The keys of a dense chunk: a thread for each word of members.
-DEVICE void put_dense(const Seed& seed, const Chunk& chunk, u64 thread, u64 all) {
+template <typename Pages>
+DEVICE void put_dense(const Seed& seed, const Chunk& chunk, u64 thread, u64 all, Pages pages) {
     const u64* blocks = reinterpret_cast<const u64*>(seed.index.data + (chunk.at & ~7ull));
     u64 words = ((chunk.last - chunk.first) / 448 + 1) * 7;
     for (u64 word = thread; word < words; word += all) {
         const u64* block = blocks + word / 7 * 8;
         u32 own = u32(word % 7);
-        u64 left = load(block + 1 + own);
+        u64 left = load_of(pages, block + 1 + own);
         if (left == 0) continue;
-        u64 ordinal = load(block) & ((1ull << 46) - 1);
-        for (u32 before = 0; before < own; before++) ordinal += members(load(block + 1 + before));
+        u64 ordinal = load_of(pages, block) & ((1ull << 46) - 1);
+        for (u32 before = 0; before < own; before++) ordinal += members(load_of(pages, block + 1 + before));
         u64 id = chunk.first + word / 7 * 448 + own * 64;
         for (; left; left &= left - 1) put_key(seed, ordinal++, id + first_member(left));
     }
 }
 
 // Makes a strip of an index's keys a column.
-KERNEL walk_seed(u64 arguments) {
+template <typename Pages> DEVICE void seed_keys(u64 arguments) {
     SHARED Seed seed;
     take(seed, arguments);
+    Pages pages = pages_at(Pages(), seed.pages, seed.page_bits);
     u64 thread = u64(block_of_grid()) * threads() + thread_of_block(), all = u64(blocks()) * threads();
     if (thread == 0) reinterpret_cast<Level*>(seed.level)->rows = seed.end - seed.begin;
     for (u32 place = 0; place < seed.index.count; place++) {
@@ -405,21 +430,37 @@ KERNEL walk_seed(u64 arguments) {
         if (end <= seed.begin || chunk.ordinal >= seed.end) continue;
         u32 kind = chunk.at & 7;
         if (kind == DENSE) {
-            put_dense(seed, chunk, thread, all);
+            put_dense(seed, chunk, thread, all, pages);
             continue;
         }
         u64 data = seed.index.data + (chunk.at & ~7ull);
         for (u64 at = thread; at < end - chunk.ordinal; at += all) {
             u64 id;
             if (kind == SPARSE)
-                id = (chunk.first & ~0xffffull) | load(reinterpret_cast<const u16*>(data) + at);
+                id = (chunk.first & ~0xffffull) | load_of(pages, reinterpret_cast<const u16*>(data) + at);
             else if (kind == NEAR)
-                id = chunk.first + load(reinterpret_cast<const u32*>(data) + at);
+                id = chunk.first + load_of(pages, reinterpret_cast<const u32*>(data) + at);
             else
-                id = load(reinterpret_cast<const u64*>(data) + at);
+                id = load_of(pages, reinterpret_cast<const u64*>(data) + at);
             put_key(seed, chunk.ordinal + at, id);
         }
     }
+}
+
+KERNEL walk_seed(u64 arguments) { seed_keys<Resident>(arguments); }
+KERNEL walk_seed_paged(u64 arguments) { seed_keys<Paged>(arguments); }
+
+// Makes a strip of a segment's rows a column: what lies in one run is read where it is, and this is for what lies in pages.
+// `index.data` is where the neighbours begin.
+KERNEL walk_seed_rows_paged(u64 arguments) {
+    SHARED Seed seed;
+    take(seed, arguments);
+    Paged pages = pages_at(Paged(), seed.pages, seed.page_bits);
+    u64 thread = u64(block_of_grid()) * threads() + thread_of_block(), all = u64(blocks()) * threads();
+    if (thread == 0) reinterpret_cast<Level*>(seed.level)->rows = seed.end - seed.begin;
+    Column rows = {seed.index.data, 0, 0, seed.wide, 0};
+    for (u64 row = seed.begin + thread; row < seed.end; row += all)
+        put_cell(seed.out, seed.wide, row - seed.begin, rows, row, pages);
 }
 
 // As `explore::Checksum` folds a row: each id in turn, then once more.

@@ -48,5 +48,26 @@ kernels! {
         ExpandHubs = "walk_expand_hubs": "The same of the lists that were too long for one block.",
         Filter = "walk_filter": "Keeps the rows that pass the checks.",
         Finish = "walk_finish": "Sums the last level's rows up.",
+        SeedPaged = "walk_seed_paged": "`Seed` of an index that lies in pages.",
+        SeedRowsPaged = "walk_seed_rows_paged": "Makes a strip of rows that lie in pages the first column.",
+        ExpandPaged = "walk_expand_paged": "`Expand` over segments that lie in pages.",
+        ExpandOnePaged = "walk_expand_one_paged": "`ExpandOne` over segments that lie in pages.",
+        ExpandHubsPaged = "walk_expand_hubs_paged": "`ExpandHubs` over segments that lie in pages.",
+        FilterPaged = "walk_filter_paged": "`Filter` over segments that lie in pages.",
+    }
+}
+
+impl Kernel {
+    /// The same kernel over segments that lie in pages; itself, where it reads no segment.
+    #[must_use]
+    pub const fn paged(self) -> Kernel {
+        match self {
+            Kernel::Seed => Kernel::SeedPaged,
+            Kernel::Expand => Kernel::ExpandPaged,
+            Kernel::ExpandOne => Kernel::ExpandOnePaged,
+            Kernel::ExpandHubs => Kernel::ExpandHubsPaged,
+            Kernel::Filter => Kernel::FilterPaged,
+            other => other,
+        }
     }
 }

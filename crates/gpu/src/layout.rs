@@ -144,7 +144,9 @@ pub(crate) struct Seed {
     pub out: u64,
     pub base: u64,
     pub wide: u32,
-    pub unused: u32,
+    /// Of the kernels that read segments by pages: the table of pages, each of 2^`page_bits` bytes.
+    pub page_bits: u32,
+    pub pages: u64,
 }
 
 /// A table becomes the next.
@@ -168,11 +170,13 @@ pub(crate) struct Step {
     pub last: u64,
     /// 1 + the check whose list is looked up once a row, or 0.
     pub partner: u32,
-    pub unused: u32,
+    /// As in [`Seed`].
+    pub page_bits: u32,
     /// Where lists longer than `long_list` are counted and put down, or 0.
     pub hub_level: u64,
     pub hubs: u64,
     pub long_list: u64,
+    pub pages: u64,
     pub check: [Check; CHECKS],
 }
 

@@ -542,7 +542,8 @@ impl Writer {
                     out: column.cells,
                     base: column.base,
                     wide: column.wide,
-                    unused: 0,
+                    page_bits: 0,
+                    pages: 0,
                 };
                 put(words, self.seed_at(), &seed);
                 launches.push((Kernel::Seed, self.seed_at()));

@@ -24,7 +24,8 @@ fn run(rig: &Rig, keys: &Keys, strip: Range<usize>, is_wide: bool, grid: u32) {
         out: rig.room(count as u64 * if is_wide { 8 } else { 4 }),
         base: if is_wide { u64::MAX } else { base },
         wide: u32::from(is_wide),
-        unused: 0,
+        page_bits: 0,
+        pages: 0,
     };
     rig.run(Kernel::Seed, grid, &seed);
     let level: Level = rig.read(seed.level, 1)[0];

@@ -99,8 +99,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     of(
         "offsets of 4 bytes read as 2",
         LOOKUP,
-        "case 2: return load(reinterpret_cast<const u32*>(segment.offsets) + ordinal);",
-        "case 2: return load(reinterpret_cast<const u16*>(segment.offsets) + 2 * ordinal);",
+        "case 2: return load_of(pages, reinterpret_cast<const u32*>(segment.offsets) + ordinal);",
+        "case 2: return load_of(pages, reinterpret_cast<const u16*>(segment.offsets) + 2 * ordinal);",
     ),
     of(
         "a list of one that has two",
@@ -117,20 +117,20 @@ pub(super) const MUTANTS: &[Mutant] = &[
     of(
         "an id that is not there, found",
         LOOKUP,
-        "return row < rows.to && id_at(column, row) == id ? row : ABSENT;",
+        "return row < rows.to && id_at(column, row, pages) == id ? row : ABSENT;",
         "return row < rows.to ? row : ABSENT;",
     ),
     of(
         "lists clipped before their last common id",
         LOOKUP,
-        "halve(left, end_a, high + 1);",
-        "halve(left, end_a, high);",
+        "halve(left, end_a, high + 1, pages);",
+        "halve(left, end_a, high, pages);",
     ),
     of(
         "lists clipped behind their first common id",
         LOOKUP,
-        "halve(right, begin_b, low);",
-        "halve(right, begin_b, low + 1);",
+        "halve(right, begin_b, low, pages);",
+        "halve(right, begin_b, low + 1, pages);",
     ),
     of(
         "a sum of rows that had no room",
@@ -261,8 +261,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     of(
         "a row with one neighbour that has none",
         WALK,
-        "if (round.edge[one] != ABSENT && passes",
-        "if (passes",
+        "if (round.edge[one] == ABSENT) continue;\n            u64 made",
+        "u64 made",
     ),
     of(
         "what the shorter list gives is not sought in the other",
