@@ -105,7 +105,7 @@ impl Keys {
             Vec::new()
         };
         Index {
-            data: rig.put(&data),
+            data: rig.put_part(&data),
             chunks: rig.put(&chunks),
             jump: rig.put(&jump),
             keys: ordinal,
@@ -202,19 +202,19 @@ impl Cells {
         if matches!(self, Cells::Wide) { 8 } else { 4 }
     }
 
-    /// The ids as a column's cells.
+    /// The ids as cells of a table.
     pub(super) fn put(&self, rig: &Rig, ids: &[u64]) -> u64 {
         match self {
             Cells::Wide => rig.put(ids),
-            Cells::Planes { bits, bases } => {
-                let code = |&id: &u64| {
-                    let plane = bases.partition_point(|&base| base <= id) - 1;
-                    let above = (plane as u64).checked_shl(32 - bits).unwrap_or(0);
-                    (above | (id - bases[plane])) as u32
-                };
-                let codes: Vec<u32> = ids.iter().map(code).collect();
-                rig.put(&codes)
-            }
+            Cells::Planes { bits, bases } => rig.put(&codes_of(ids, *bits, bases)),
+        }
+    }
+
+    /// The ids as cells of a segment.
+    pub(super) fn put_part(&self, rig: &Rig, ids: &[u64]) -> u64 {
+        match self {
+            Cells::Wide => rig.put_part(ids),
+            Cells::Planes { bits, bases } => rig.put_part(&codes_of(ids, *bits, bases)),
         }
     }
 
@@ -258,6 +258,15 @@ impl Cells {
             }
         }
     }
+}
+
+fn codes_of(ids: &[u64], bits: u32, bases: &[u64]) -> Vec<u32> {
+    let code = |&id: &u64| {
+        let plane = bases.partition_point(|&base| base <= id) - 1;
+        let above = (plane as u64).checked_shl(32 - bits).unwrap_or(0);
+        (above | (id - bases[plane])) as u32
+    };
+    ids.iter().map(code).collect()
 }
 
 /// Bases of 2^bits planes at most such that each id lies behind one of them by less than a plane's length.
@@ -342,7 +351,7 @@ impl Edges {
     pub(super) fn image(&self, rig: &Rig) -> Segment {
         let ids = self.lists.concat();
         let before = self.first_row * self.cells.bytes();
-        let cells = self.cells.put(rig, &ids).wrapping_sub(before);
+        let cells = self.cells.put_part(rig, &ids).wrapping_sub(before);
         let mut offsets = vec![self.first_row];
         for list in &self.lists {
             offsets.push(offsets[offsets.len() - 1] + list.len() as u64);
@@ -352,9 +361,10 @@ impl Edges {
         for offset in offsets {
             bytes.extend_from_slice(&offset.to_le_bytes()[..1 << width]);
         }
-        let offsets = self
-            .width
-            .map_or(0, |_| rig.put(&bytes) - (self.keys.first_ordinal << width));
+        let offsets = self.width.map_or(0, |_| {
+            let before = self.keys.first_ordinal << width;
+            rig.put_part(&bytes).wrapping_sub(before)
+        });
         Segment {
             index: self.keys.image(rig),
             neighbours: self.cells.column(rig, cells),

@@ -1,9 +1,13 @@
 //! Memory of the twin with canaries around it, and launches.
+//!
+//! Every other rig has the parts of segments in pages, some of the device and some of the host, in any order: its launches are
+//! those of the kernels that read by pages.
 
 use bytemuck::Pod;
 use device::twin::Twin;
-use device::{Device, Kernel, Launch, Region, Stream};
-use std::cell::RefCell;
+use device::{Device, HostRegion, Kernel, Launch, Region, Stream};
+use std::cell::{Cell, RefCell};
+use std::sync::atomic::Ordering;
 
 use crate::layout::BLOCK;
 
@@ -15,6 +19,17 @@ const CANARY_BYTE: u8 = 0xc7;
 pub(super) const SEEDS: u64 = 32;
 pub(super) const LONG: u64 = 4000;
 
+/// Pages of a rig, of all parts together.
+const PAGES: u64 = 1 << 17;
+
+/// A table of pages.
+struct Pages {
+    bits: u32,
+    table: Region,
+    next: Cell<u64>,
+    staged: RefCell<Vec<HostRegion>>,
+}
+
 /// A twin with what was put into its memory.
 pub(super) struct Rig {
     twin: Twin,
@@ -23,6 +38,7 @@ pub(super) struct Rig {
     inputs: RefCell<Vec<(Region, Vec<u8>)>>,
     /// What a kernel writes, between canaries.
     rooms: RefCell<Vec<Region>>,
+    pages: Option<Pages>,
 }
 
 impl Rig {
@@ -36,12 +52,60 @@ impl Rig {
             }
         };
         let stream = twin.stream().expect("nothing fails");
+        let pages = [None, Some(8), None, Some(11)][seed as usize % 4].map(|bits| Pages {
+            bits,
+            table: twin.region(8 * PAGES).expect("there is memory"),
+            next: Cell::new(1),
+            staged: RefCell::default(),
+        });
         Some(Rig {
             twin,
             stream,
             inputs: RefCell::default(),
             rooms: RefCell::default(),
+            pages,
         })
+    }
+
+    /// Where the table of pages is and the binary logarithm of their bytes; nothing, where parts lie in one run.
+    pub(super) fn pages(&self) -> (u64, u32) {
+        let pages = self.pages.as_ref();
+        pages.map_or((0, 0), |pages| (pages.table.whole().address(), pages.bits))
+    }
+
+    /// The address of a part of a segment, which kernels find by its pages if this rig has some.
+    pub(super) fn put_part<T: Pod>(&self, items: &[T]) -> u64 {
+        let bytes: &[u8] = bytemuck::cast_slice(items);
+        let Some(pages) = self.pages.as_ref().filter(|_| !bytes.is_empty()) else {
+            return self.put(items);
+        };
+        let first = pages.next.get();
+        let parts: Vec<&[u8]> = bytes.chunks(1 << pages.bits).collect();
+        pages.next.set(first + parts.len() as u64);
+        assert!(pages.next.get() <= PAGES, "a case with too many pages");
+        // From the last to the first, so that none lies behind the one before it.
+        for (place, part) in parts.iter().enumerate().rev() {
+            let address = if (first as usize + place).is_multiple_of(3) {
+                self.stage(pages, part)
+            } else {
+                self.put(part)
+            };
+            let at = 8 * (first + place as u64);
+            self.upload(&pages.table, at, &address.to_le_bytes());
+        }
+        first << pages.bits
+    }
+
+    fn stage(&self, pages: &Pages, part: &[u8]) -> u64 {
+        let staged = self.twin.stage(part.len() as u64).expect("there is memory");
+        for (word, bytes) in staged.words().iter().zip(part.chunks(8)) {
+            let mut whole = [0xee; 8];
+            whole[..bytes.len()].copy_from_slice(bytes);
+            word.store(u64::from_ne_bytes(whole), Ordering::Relaxed);
+        }
+        let address = staged.address();
+        pages.staged.borrow_mut().push(staged);
+        address
     }
 
     /// The address of a copy that is only read. It ends where the items end, so that a sanitizer sees what is read behind.
@@ -102,8 +166,9 @@ impl Rig {
         let bytes = bytemuck::bytes_of(arguments);
         let region = self.region(bytes.len() as u64);
         self.upload(&region, 0, bytes);
+        let is_paged = self.pages.is_some();
         let launch = Launch {
-            kernel,
+            kernel: if is_paged { kernel.paged() } else { kernel },
             grid,
             block: BLOCK,
             arguments: region.whole(),

@@ -2,7 +2,7 @@
 
 use super::forms::{KINDS, Keys, Kind};
 use super::rig::{LONG, Rig, SEEDS};
-use crate::layout::{Level, Seed};
+use crate::layout::{Index, Level, Seed};
 use device::Kernel;
 use std::ops::Range;
 use testkit::random::Random;
@@ -24,8 +24,8 @@ fn run(rig: &Rig, keys: &Keys, strip: Range<usize>, is_wide: bool, grid: u32) {
         out: rig.room(count as u64 * if is_wide { 8 } else { 4 }),
         base: if is_wide { u64::MAX } else { base },
         wide: u32::from(is_wide),
-        page_bits: 0,
-        pages: 0,
+        page_bits: rig.pages().1,
+        pages: rig.pages().0,
     };
     rig.run(Kernel::Seed, grid, &seed);
     let level: Level = rig.read(seed.level, 1)[0];
@@ -37,6 +37,34 @@ fn run(rig: &Rig, keys: &Keys, strip: Range<usize>, is_wide: bool, grid: u32) {
         let codes: Vec<u32> = expected.iter().map(|key| (key - base) as u32).collect();
         assert_eq!(rig.read::<u32>(seed.out, count), codes);
     }
+}
+
+/// Compares the cells of a strip of rows, which lie in pages.
+fn run_rows(rig: &Rig, ids: &[u64], strip: Range<usize>, grid: u32) {
+    let count = strip.len();
+    let first_row = 1u64 << 35;
+    let index = Index {
+        data: rig.put_part(ids).wrapping_sub(8 * first_row),
+        ..Index::default()
+    };
+    let seed = Seed {
+        index,
+        begin: first_row + strip.start as u64,
+        end: first_row + strip.end as u64,
+        level: rig.room_with(&Level {
+            rows: 99,
+            tiles: 44,
+        }),
+        out: rig.room(8 * count as u64),
+        base: 3,
+        wide: 1,
+        page_bits: rig.pages().1,
+        pages: rig.pages().0,
+    };
+    rig.run(Kernel::SeedRowsPaged, grid, &seed);
+    let level: Level = rig.read(seed.level, 1)[0];
+    assert_eq!((level.rows, level.tiles), (count as u64, 44));
+    assert_eq!(rig.read::<u64>(seed.out, count), &ids[strip]);
 }
 
 /// All keys, none, and some strips of them.
@@ -70,5 +98,22 @@ fn a_strip_goes_over_several_chunks() {
         let count = random.between(2, 9);
         let kinds: Vec<Kind> = (0..count).map(|_| *random.pick(&KINDS)).collect();
         run_strips(seed, &kinds);
+    }
+}
+
+#[test]
+fn a_strip_of_rows_is_copied_from_their_pages() {
+    for seed in seeds::chosen(SEEDS, LONG) {
+        // Rigs with pages have odd numbers.
+        let Some(rig) = Rig::new(2 * seed + 1) else {
+            return;
+        };
+        let mut random = Random::new(seed);
+        let count = *random.pick(&[1, 31, 33, 300, 1500]);
+        let ids: Vec<u64> = (0..count).map(|_| random.bits()).collect();
+        let (from, to) = (random.below(count + 1), random.below(count + 1));
+        for strip in [0..count, from.min(to)..from.max(to), 0..0] {
+            run_rows(&rig, &ids, strip, *random.pick(&[1, 2, 5]));
+        }
     }
 }

@@ -221,6 +221,7 @@ impl<'t> Asked<'t> {
             number: self.number,
             ..Step::default()
         };
+        (step.pages, step.page_bits) = rig.pages();
         for (place, (ids, cells)) in self.table.columns.iter().enumerate() {
             step.columns_in[place] = cells.column(rig, cells.put(rig, ids));
             if self.kept[place] {

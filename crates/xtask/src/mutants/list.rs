@@ -43,6 +43,18 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "(code & ((2u << shift) - 1))",
     ),
     of(
+        "a page found by its place within the page",
+        LOOKUP,
+        "(address & ((1ull << pages.bits) - 1))",
+        "(address & ((2ull << pages.bits) - 1))",
+    ),
+    of(
+        "a page's number cut",
+        LOOKUP,
+        "+ (address >> pages.bits));",
+        "+ (address >> pages.bits) % 64);",
+    ),
+    of(
         "an id that is no member",
         LOOKUP,
         "if ((own >> (bit % 64) & 1) == 0) return ABSENT;\n",
@@ -299,6 +311,12 @@ pub(super) const MUTANTS: &[Mutant] = &[
         WALK,
         "ordinal >= seed.end) return;",
         "ordinal > seed.end) return;",
+    ),
+    of(
+        "rows of a strip from their segment's first on",
+        WALK,
+        "put_cell(seed.out, seed.wide, row - seed.begin, rows, row, pages);",
+        "put_cell(seed.out, seed.wide, row - seed.begin, rows, row - seed.begin, pages);",
     ),
     of(
         "a chunk left out that has the strip's first key last",
