@@ -260,9 +260,15 @@ impl Device for Cuda {
         self.queue(on).upload(to.address(), from)
     }
 
-    fn upload_staged(&self, on: &Stream, to: &Slice, from: &HostRegion) -> Result<(), DeviceError> {
+    fn upload_staged_from(
+        &self,
+        on: &Stream,
+        to: &Slice,
+        from: &HostRegion,
+        at: u64,
+    ) -> Result<(), DeviceError> {
         let queue = self.queue(on);
-        queue.upload_staged(to.address(), pinned(from), to.bytes())
+        queue.upload_staged(to.address(), pinned(from), at, to.bytes())
     }
 
     fn download(&self, on: &Stream, from: &Slice, to: &mut [u8]) -> Result<(), DeviceError> {

@@ -146,7 +146,18 @@ pub trait Device: Send + Sync {
     fn upload(&self, on: &Stream, to: &Slice, from: &[u8]) -> Result<(), DeviceError>;
 
     /// Copies staged bytes, from the beginning of `from`, to the device. Asserts that there are as many as `to` is long.
-    fn upload_staged(&self, on: &Stream, to: &Slice, from: &HostRegion) -> Result<(), DeviceError>;
+    fn upload_staged(&self, on: &Stream, to: &Slice, from: &HostRegion) -> Result<(), DeviceError> {
+        self.upload_staged_from(on, to, from, 0)
+    }
+
+    /// Copies staged bytes, from the byte `at` of `from` on, to the device. Asserts that there are as many as `to` is long.
+    fn upload_staged_from(
+        &self,
+        on: &Stream,
+        to: &Slice,
+        from: &HostRegion,
+        at: u64,
+    ) -> Result<(), DeviceError>;
 
     /// Copies bytes from the device and waits for them. Asserts that they are as long as `to`.
     fn download(&self, on: &Stream, from: &Slice, to: &mut [u8]) -> Result<(), DeviceError>;

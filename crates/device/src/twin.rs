@@ -220,10 +220,19 @@ impl Device for Twin {
         Ok(())
     }
 
-    fn upload_staged(&self, _: &Stream, to: &Slice, from: &HostRegion) -> Result<(), DeviceError> {
-        assert!(to.bytes() <= from.bytes(), "as many bytes as there");
+    fn upload_staged_from(
+        &self,
+        _: &Stream,
+        to: &Slice,
+        from: &HostRegion,
+        at: u64,
+    ) -> Result<(), DeviceError> {
+        let has_bytes = at
+            .checked_add(to.bytes())
+            .is_some_and(|end| end <= from.bytes());
+        assert!(has_bytes, "as many bytes as there");
         self.call()?;
-        foreign::copy(from.address(), to.address(), to.bytes());
+        foreign::copy(from.address() + at, to.address(), to.bytes());
         Ok(())
     }
 

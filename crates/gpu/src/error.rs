@@ -62,6 +62,14 @@ pub enum GpuError {
         /// Bytes that are left for images.
         free: u64,
     },
+    /// The device's memory for images has no room for one page.
+    #[error("the device's memory for images, {bytes} bytes, has no room for a page of {page}")]
+    NoPage {
+        /// Bytes for images.
+        bytes: u64,
+        /// Bytes of a page.
+        page: u64,
+    },
     /// The program is longer than its arguments may be.
     #[error("the device does not take {steps} steps at once")]
     TooManySteps {

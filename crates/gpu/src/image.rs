@@ -1,17 +1,25 @@
-//! Images of segments in the device's memory: uploaded once, at first need, and described to kernels.
+//! Images of segments: where the parts of a segment lie, and how kernels are told of it.
+//!
+//! ```text
+//!  directory                 data, each part at a multiple of 256 bytes
+//!  | chunks | jump | bases | index data | offsets | neighbours | data of dense lists ... |
+//! ```
+//!
+//! The directory is small and is always read where it lies. The data lie behind it in one run of the device's memory, or in pages.
+//! An [`Outline`] has the places of all parts from the beginning of either, and outlives the bytes; with two addresses it gives
+//! an [`Image`]. [`Contents`] are the bytes, borrowed from the store.
+//!
+//! Invariant: no number and no rank block crosses a multiple of 256 bytes of the data, so none crosses a page.
 
-use crate::arena::{ALIGNMENT, Arena};
-use crate::error::GpuError;
+use crate::arena::ALIGNMENT;
 use crate::layout;
-use device::{Device, Region, Slice, Stream};
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use store::raw::{RawIndex, RawNeighbours, RawSegment};
-use store::{SegmentKey, Snapshot};
 
-/// A segment on the device.
+/// A segment as kernels are told of it.
 pub(crate) struct Image {
-    /// As kernels are told of it.
+    /// Its parts.
     pub(crate) segment: layout::Segment,
     /// The bases of its neighbours' planes, as the host decodes them.
     pub(crate) bases: Vec<u64>,
@@ -23,8 +31,6 @@ pub(crate) struct Image {
     dense: Vec<(u64, layout::Index)>,
     /// Whether edges are in several graphs, which no kernel tells apart.
     pub(crate) has_graphs: bool,
-    /// Where it lies: a section may outlive the [`Gpu`](crate::Gpu) that it is of.
-    _memory: Region,
 }
 
 impl Image {
@@ -35,170 +41,285 @@ impl Image {
     }
 }
 
-/// The images of one base.
-pub(crate) struct Images {
-    arena: Arena,
-    images: HashMap<SegmentKey, Option<Arc<Image>>>,
+/// A part of the data that a lookup reads at one place.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    at: u64,
+    bytes: u64,
+    /// Lines of memory that a lookup reads of it.
+    lines: f64,
 }
 
-impl Images {
-    /// None yet.
-    pub(crate) fn new(arena: Arena) -> Images {
-        Images {
-            arena,
-            images: HashMap::new(),
-        }
-    }
-
-    /// Bytes of all images.
-    pub(crate) fn used(&self) -> u64 {
-        self.arena.used()
-    }
-
-    /// The image of a segment, uploaded where it is asked for first; `None` where no edge has the predicate.
-    pub(crate) fn segment(
-        &mut self,
-        device: &dyn Device,
-        stream: &Stream,
-        snapshot: &Snapshot,
-        key: SegmentKey,
-    ) -> Result<Option<Arc<Image>>, GpuError> {
-        if let Some(image) = self.images.get(&key) {
-            return Ok(image.clone());
-        }
-        let image = match snapshot.raw_segment(key)? {
-            None => None,
-            Some(raw) => {
-                let bytes = bytes_of(&raw);
-                if bytes > self.arena.free() {
-                    let free = self.arena.free();
-                    return Err(GpuError::NoRoom { asked: bytes, free });
-                }
-                let mut upload = Upload {
-                    device,
-                    stream,
-                    arena: &mut self.arena,
-                };
-                Some(Arc::new(upload.image(&raw)?))
-            }
-        };
-        self.images.insert(key, image.clone());
-        Ok(image)
-    }
+/// See the head of this file. Addresses in it are places: those of chunks, jump tables and bases from the directory's
+/// beginning, the others from the data's; those of no bytes are `NOTHING`.
+pub(crate) struct Outline {
+    segment: layout::Segment,
+    bases: Vec<u64>,
+    longest: u64,
+    last_key: u64,
+    dense: Vec<(u64, layout::Index)>,
+    has_graphs: bool,
+    directory_bytes: u64,
+    data_bytes: u64,
+    parts: Vec<Part>,
 }
 
-/// Bytes of a segment's image, so that one is uploaded whole or not at all.
-fn bytes_of(raw: &RawSegment<'_>) -> u64 {
-    let padded = |bytes: usize| (bytes as u64).next_multiple_of(ALIGNMENT);
-    let index = |index: &RawIndex<'_>| {
-        padded(index.data.len())
-            + padded(size_of_val(&index.chunks[..]))
-            + padded(size_of_val(index.jump))
-    };
-    let neighbours = match &raw.neighbours {
-        RawNeighbours::Codes { codes, bases, .. } => {
-            padded(size_of_val(*codes)) + padded(size_of_val(*bases))
-        }
-        RawNeighbours::Ids(ids) => padded(size_of_val(*ids)),
-    };
-    let offsets = raw
-        .offsets
-        .as_ref()
-        .map_or(0, |offsets| padded(offsets.bytes().len()));
-    let dense = raw.dense.iter().map(|list| index(&list.members));
-    index(&raw.index) + neighbours + offsets + dense.sum::<u64>()
-}
+/// The place of a part without bytes.
+const NOTHING: u64 = u64::MAX;
 
-/// Puts parts into the arena.
-struct Upload<'u> {
-    device: &'u dyn Device,
-    stream: &'u Stream,
-    arena: &'u mut Arena,
-}
-
-impl Upload<'_> {
-    fn image(&mut self, raw: &RawSegment<'_>) -> Result<Image, GpuError> {
-        let index = self.index(&raw.index)?;
-        let neighbours = match &raw.neighbours {
+impl Outline {
+    /// The outline of a segment.
+    pub(crate) fn of(raw: &RawSegment<'_>) -> Outline {
+        let mut drawn = Drawn::default();
+        let average = raw.rows as f64 / raw.index.keys.max(1) as f64;
+        let index = drawn.index(&raw.index);
+        let offsets = raw.offsets.as_ref().map_or(NOTHING, |offsets| {
+            drawn.data(offsets.bytes().len() as u64, 1.0)
+        });
+        let mut neighbours = layout::Column::default();
+        let mut bases = Vec::new();
+        match &raw.neighbours {
             RawNeighbours::Codes {
                 codes,
-                bases,
+                bases: of_planes,
                 plane_bits,
-            } => layout::Column {
-                cells: self.put(bytemuck::cast_slice(codes))?,
-                bases: self.put(bytemuck::cast_slice(bases))?,
-                base: bases.first().copied().unwrap_or(0),
-                wide: 0,
-                plane_bits: *plane_bits,
-            },
-            RawNeighbours::Ids(ids) => layout::Column {
-                cells: self.put(bytemuck::cast_slice(ids))?,
-                wide: 1,
-                ..layout::Column::default()
-            },
-        };
-        let (offsets, width) = match &raw.offsets {
-            None => (0, 0),
-            Some(offsets) => (
-                self.put(offsets.bytes())?,
-                offsets.width_bytes().trailing_zeros(),
-            ),
-        };
-        let mut dense = Vec::with_capacity(raw.dense.len());
-        for list in &raw.dense {
-            dense.push((list.ordinal, self.index(&list.members)?));
+            } => {
+                neighbours.cells = drawn.data(size_of_val(*codes) as u64, lines_of(average * 4.0));
+                neighbours.bases = drawn.directory(size_of_val(*of_planes) as u64);
+                neighbours.base = of_planes.first().copied().unwrap_or(0);
+                neighbours.plane_bits = *plane_bits;
+                bases = of_planes.to_vec();
+            }
+            RawNeighbours::Ids(ids) => {
+                neighbours.cells = drawn.data(size_of_val(*ids) as u64, lines_of(average * 8.0));
+                neighbours.bases = NOTHING;
+                neighbours.wide = 1;
+            }
         }
-        Ok(Image {
+        let dense = raw.dense.iter();
+        let dense = dense.map(|list| (list.ordinal, drawn.index(&list.members)));
+        let dense = dense.collect();
+        Outline {
             segment: layout::Segment {
                 index,
                 neighbours,
                 offsets,
                 rows: raw.rows,
-                width,
+                width: raw
+                    .offsets
+                    .map_or(0, |offsets| offsets.width_bytes().trailing_zeros()),
                 functional: u32::from(raw.offsets.is_none()),
             },
-            bases: match &raw.neighbours {
-                RawNeighbours::Codes { bases, .. } => bases.to_vec(),
-                RawNeighbours::Ids(_) => Vec::new(),
-            },
+            bases,
             longest: raw.key_rows_max,
             last_key: raw.index.chunks.last().map_or(0, |chunk| chunk.last),
             dense,
             has_graphs: raw.graphs.is_some(),
-            _memory: self.arena.region().clone(),
-        })
+            directory_bytes: drawn.directory_bytes,
+            data_bytes: drawn.data_bytes,
+            parts: drawn.parts,
+        }
     }
 
-    fn index(&mut self, raw: &RawIndex<'_>) -> Result<layout::Index, GpuError> {
-        let chunks: Vec<layout::Chunk> = raw
-            .chunks
-            .iter()
-            .map(|chunk| layout::Chunk {
+    /// Bytes of what is always read where it lies: a multiple of [`ALIGNMENT`].
+    pub(crate) fn directory_bytes(&self) -> u64 {
+        self.directory_bytes
+    }
+
+    /// Bytes of the data.
+    pub(crate) fn data_bytes(&self) -> u64 {
+        self.data_bytes
+    }
+
+    /// Bytes of all.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.directory_bytes + self.data_bytes
+    }
+
+    /// The image with its directory and its data at these addresses.
+    pub(crate) fn image(&self, directory: u64, data: u64) -> Image {
+        let at = |place: u64, base: u64| {
+            if place == NOTHING { 0 } else { base + place }
+        };
+        let index = |index: &layout::Index| layout::Index {
+            data: at(index.data, data),
+            chunks: at(index.chunks, directory),
+            jump: at(index.jump, directory),
+            ..*index
+        };
+        let segment = &self.segment;
+        Image {
+            segment: layout::Segment {
+                index: index(&segment.index),
+                neighbours: layout::Column {
+                    cells: at(segment.neighbours.cells, data),
+                    bases: at(segment.neighbours.bases, directory),
+                    ..segment.neighbours
+                },
+                offsets: at(segment.offsets, data),
+                ..*segment
+            },
+            bases: self.bases.clone(),
+            longest: self.longest,
+            last_key: self.last_key,
+            dense: self
+                .dense
+                .iter()
+                .map(|(ordinal, list)| (*ordinal, index(list)))
+                .collect(),
+            has_graphs: self.has_graphs,
+        }
+    }
+
+    /// For each page of the data, the bytes in lines of 128 that one lookup reads of it, in expectation; where `is_paired`, the
+    /// same for all pages of a range of keys.
+    pub(crate) fn page_reads(&self, page_bytes: u64, is_paired: bool) -> Vec<f64> {
+        let pages = self.data_bytes.div_ceil(page_bytes);
+        let mut reads = vec![0.0f64; pages as usize];
+        for part in &self.parts {
+            let first = part.at / page_bytes;
+            let last = (part.at + part.bytes).div_ceil(page_bytes);
+            for (place, page) in (first..last).enumerate() {
+                let within = |at: u64| at.clamp(part.at, part.at + part.bytes);
+                let own = within((page + 1) * page_bytes) - within(page * page_bytes);
+                let read = LINE_BYTES * part.lines * own as f64 / part.bytes as f64;
+                reads[page as usize] += if is_paired {
+                    // Earlier keys are more useful by so little that only the order is another.
+                    1e-9 * (1.0 - place as f64 / (last - first) as f64)
+                } else {
+                    read
+                };
+            }
+        }
+        if is_paired {
+            let all: f64 = self.parts.iter().map(|part| LINE_BYTES * part.lines).sum();
+            for read in &mut reads {
+                *read += all / pages as f64;
+            }
+        }
+        reads
+    }
+}
+
+/// Bytes of a line, which is what is read of the host's memory at once.
+const LINE_BYTES: f64 = 128.0;
+
+fn lines_of(bytes: f64) -> f64 {
+    (bytes / LINE_BYTES).max(1.0)
+}
+
+/// Places as they are given out.
+#[derive(Default)]
+struct Drawn {
+    directory_bytes: u64,
+    data_bytes: u64,
+    parts: Vec<Part>,
+}
+
+impl Drawn {
+    fn directory(&mut self, bytes: u64) -> u64 {
+        if bytes == 0 {
+            return NOTHING;
+        }
+        let at = self.directory_bytes;
+        self.directory_bytes += bytes.next_multiple_of(ALIGNMENT);
+        at
+    }
+
+    fn data(&mut self, bytes: u64, lines: f64) -> u64 {
+        if bytes == 0 {
+            return NOTHING;
+        }
+        let at = self.data_bytes;
+        self.data_bytes += bytes.next_multiple_of(ALIGNMENT);
+        self.parts.push(Part { at, bytes, lines });
+        at
+    }
+
+    fn index(&mut self, raw: &RawIndex<'_>) -> layout::Index {
+        let first = raw.chunks.first();
+        layout::Index {
+            data: self.data(raw.data.len() as u64, 1.0),
+            chunks: self.directory(size_of_val(&raw.chunks[..]) as u64),
+            jump: self.directory(size_of_val(raw.jump) as u64),
+            keys: raw.keys,
+            count: u32::try_from(raw.chunks.len()).expect("chunks are counted in 32 bits on disk"),
+            jumps: u32::try_from(raw.jump.len())
+                .expect("a jump table has 8 entries a chunk at most"),
+            first: first.map_or(layout::Chunk::default(), |chunk| layout::Chunk {
                 first: chunk.first,
                 last: chunk.last,
                 at: chunk.at_and_kind,
                 ordinal: chunk.ordinal,
-            })
-            .collect();
-        Ok(layout::Index {
-            data: self.put(raw.data)?,
-            chunks: self.put(bytemuck::cast_slice(&chunks))?,
-            jump: self.put(bytemuck::cast_slice(raw.jump))?,
-            keys: raw.keys,
-            count: u32::try_from(chunks.len()).expect("chunks are counted in 32 bits on disk"),
-            jumps: u32::try_from(raw.jump.len())
-                .expect("a jump table has 8 entries a chunk at most"),
-            first: chunks.first().copied().unwrap_or_default(),
-        })
+            }),
+        }
+    }
+}
+
+/// The bytes of an image: the directory's, behind them the data's.
+pub(crate) struct Contents<'r> {
+    /// Where each part begins, ascending.
+    parts: Vec<(u64, &'r [u8])>,
+}
+
+impl<'r> Contents<'r> {
+    /// Those of a segment, in the order in which its outline was drawn.
+    pub(crate) fn of(raw: &'r RawSegment<'_>, outline: &Outline) -> Contents<'r> {
+        let mut directory = Vec::new();
+        let mut data = Vec::new();
+        let mut index = |index: &'r RawIndex<'_>, places: &layout::Index| {
+            data.push((places.data, index.data));
+            directory.push((places.chunks, bytemuck::cast_slice(&index.chunks)));
+            directory.push((places.jump, bytemuck::cast_slice(index.jump)));
+        };
+        index(&raw.index, &outline.segment.index);
+        for (list, (_, places)) in raw.dense.iter().zip(&outline.dense) {
+            index(&list.members, places);
+        }
+        if let Some(offsets) = &raw.offsets {
+            data.push((outline.segment.offsets, offsets.bytes()));
+        }
+        let places = &outline.segment.neighbours;
+        match &raw.neighbours {
+            RawNeighbours::Codes { codes, bases, .. } => {
+                data.push((places.cells, bytemuck::cast_slice(codes)));
+                directory.push((places.bases, bytemuck::cast_slice(bases)));
+            }
+            RawNeighbours::Ids(ids) => data.push((places.cells, bytemuck::cast_slice(ids))),
+        }
+        let behind = outline.directory_bytes;
+        let data = data.into_iter();
+        let data = data.map(|(at, bytes)| (at.saturating_add(behind), bytes));
+        let mut parts: Vec<(u64, &[u8])> = directory.into_iter().chain(data).collect();
+        parts.retain(|(_, bytes)| !bytes.is_empty());
+        parts.sort_unstable_by_key(|part| part.0);
+        Contents { parts }
     }
 
-    /// The address of a part's copy; 0 for no bytes.
-    fn put(&mut self, bytes: &[u8]) -> Result<u64, GpuError> {
-        if bytes.is_empty() {
-            return Ok(0);
+    /// Writes a range, which begins at a multiple of 8 bytes, to the beginning of `words`. What lies between parts stays as it is.
+    pub(crate) fn fill(&self, range: Range<u64>, words: &[AtomicU64]) {
+        for (at, bytes) in &self.parts {
+            let from = range.start.max(*at);
+            let to = range.end.min(at + bytes.len() as u64);
+            if from < to {
+                let place = ((from - range.start) / 8) as usize;
+                write(
+                    &bytes[(from - at) as usize..(to - at) as usize],
+                    &words[place..],
+                );
+            }
         }
-        let slice: Slice = self.arena.take(bytes.len() as u64)?;
-        self.device.upload(self.stream, &slice, bytes)?;
-        Ok(slice.address())
+    }
+}
+
+fn write(bytes: &[u8], words: &[AtomicU64]) {
+    let (whole, rest) = bytes.as_chunks::<8>();
+    for (word, bytes) in words.iter().zip(whole) {
+        word.store(u64::from_ne_bytes(*bytes), Ordering::Relaxed);
+    }
+    if !rest.is_empty() {
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        words[whole.len()].store(u64::from_ne_bytes(last), Ordering::Relaxed);
     }
 }

@@ -15,6 +15,7 @@
 //! Does not know: nodes, windows, query text, clocks, threads.
 
 mod arena;
+mod cache;
 mod error;
 mod image;
 mod layout;
@@ -25,19 +26,20 @@ mod section;
 #[cfg(test)]
 mod tests;
 
+pub use cache::{CacheOptions, Expected, Traffic};
 pub use error::{GpuError, NotCovered};
 pub use rows::{Piece, Rows};
 pub use section::{Patience, Ran, Section};
 
 pub use device;
 
-use arena::Arena;
-use device::{Device, Stream};
+use cache::{Cache, Lease, Shared};
+use device::{Device, Mark};
 use explore::Prepared;
-use image::Images;
+use program::Program;
 use query::plan::Slot;
 use rooms::Rooms;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use store::Snapshot;
 
 /// How a device's memory is divided.
@@ -45,6 +47,8 @@ use store::Snapshot;
 pub struct Memory {
     /// Bytes for images of segments.
     pub images: u64,
+    /// Bytes of the host's memory, at most, for pages of segments that have no room there. None is taken before one has none.
+    pub host: u64,
     /// Bytes for the tables of one section.
     pub tables: u64,
     /// Sections that there may be at once.
@@ -54,9 +58,8 @@ pub struct Memory {
 /// A device with the images of one base.
 pub struct Gpu {
     device: Arc<dyn Device>,
-    stream: Stream,
     snapshot: Arc<Snapshot>,
-    images: Mutex<Images>,
+    cache: Shared,
     rooms: Rooms,
     long_list: u64,
 }
@@ -65,20 +68,30 @@ pub struct Gpu {
 const LONG_LIST: u64 = 1 << 14;
 
 impl Gpu {
-    /// Takes all the memory that it will ever have.
+    /// Takes all the memory of the device that it will ever have, but for a table of pages (16 bytes a page) where a query's
+    /// segments have no room.
     pub fn new(
         device: Arc<dyn Device>,
         snapshot: Arc<Snapshot>,
         memory: Memory,
     ) -> Result<Gpu, GpuError> {
-        let stream = device.stream()?;
-        let arena = Arena::new(&*device, memory.images)?;
+        Gpu::with_options(device, snapshot, memory, CacheOptions::default())
+    }
+
+    /// The same, with techniques of the cache switched off.
+    pub fn with_options(
+        device: Arc<dyn Device>,
+        snapshot: Arc<Snapshot>,
+        memory: Memory,
+        options: CacheOptions,
+    ) -> Result<Gpu, GpuError> {
+        let sizes = (memory.images, memory.host);
+        let cache = Cache::new(Arc::clone(&device), Arc::clone(&snapshot), sizes, options)?;
         let rooms = Rooms::new(&device, memory.sections, memory.tables)?;
         Ok(Gpu {
             device,
-            stream,
             snapshot,
-            images: Mutex::new(Images::new(arena)),
+            cache: Arc::new(Mutex::new(cache)),
             rooms,
             long_list: LONG_LIST,
         })
@@ -98,7 +111,19 @@ impl Gpu {
 
     /// Bytes of images that are on the device.
     pub fn image_bytes(&self) -> u64 {
-        self.locked().used()
+        cache::locked(&self.cache).used()
+    }
+
+    /// What was copied for images so far.
+    pub fn traffic(&self) -> Traffic {
+        cache::locked(&self.cache).traffic()
+    }
+
+    /// Tells that a query waits for the device, so that what it needs is kept there, until the answer is dropped.
+    pub fn expect(&self, prepared: &Prepared<'_>) -> Result<Expected, GpuError> {
+        let mut cache = cache::locked(&self.cache);
+        let (program, _) = self.looked_at(&mut cache, prepared)?;
+        Ok(Expected::new(&self.cache, cache.expect(&program.segments)))
     }
 
     /// The longest beginning of the plan that the device walks, with its segments on the device. The plan is prepared for
@@ -114,21 +139,52 @@ impl Gpu {
         prepared: &Prepared<'_>,
         columns: &[Slot],
     ) -> Result<Section, GpuError> {
-        let program = {
-            let mut images = self.locked();
-            let mut image =
-                |segment| images.segment(&*self.device, &self.stream, &self.snapshot, segment);
-            program::compile(prepared, &self.snapshot, &mut image)?
-        };
-        let room = self.rooms.take().ok_or(GpuError::Busy)?;
-        let uploaded = self.device.mark(&self.stream)?;
-        self.device.follow(room.stream(), &uploaded)?;
+        let (program, lease, ready) = self.placed(prepared)?;
+        let mut room = self.rooms.take().ok_or(GpuError::Busy)?;
+        room.keep(lease);
+        if let Some(ready) = ready {
+            self.device.follow(room.stream(), &ready)?;
+        }
         let device = Arc::clone(&self.device);
         Section::new(device, &program, (room, self.long_list), columns)
     }
 
-    fn locked(&self) -> std::sync::MutexGuard<'_, Images> {
-        // An image is in the list when it is whole; one that a panic left out is made again.
-        self.images.lock().unwrap_or_else(PoisonError::into_inner)
+    /// A program over segments that stay where they are, and the mark behind which they are there.
+    fn placed(&self, prepared: &Prepared<'_>) -> Result<(Program, Lease, Option<Mark>), GpuError> {
+        let mut cache = cache::locked(&self.cache);
+        let (program, are_whole) = self.looked_at(&mut cache, prepared)?;
+        if are_whole {
+            let numbers = cache.pin(&program.segments);
+            let ready = cache.ready();
+            drop(cache);
+            return Ok((program, Lease::new(&self.cache, numbers, None), ready));
+        }
+        let lookups = cache::lookups(prepared, &self.snapshot, program.covered);
+        let (numbers, pages) = cache.place(&program.segments, &lookups)?;
+        let image = &mut |segment| Ok(cache.placed(segment, pages.is_some()));
+        let program = program::compile(prepared, &self.snapshot, image);
+        let ready = cache.ready();
+        drop(cache);
+        // Dropped, if there is no program, when nobody has the cache.
+        let lease = Lease::new(&self.cache, numbers, pages);
+        Ok((program?, lease, ready))
+    }
+
+    /// A program over segments as they are, and whether all of them lie on the device whole, so that it may run.
+    fn looked_at(
+        &self,
+        cache: &mut Cache,
+        prepared: &Prepared<'_>,
+    ) -> Result<(Program, bool), GpuError> {
+        let mut are_whole = true;
+        let image = &mut |segment| {
+            let found = cache.look(segment)?;
+            Ok(found.map(|(image, is_whole)| {
+                are_whole &= is_whole;
+                image
+            }))
+        };
+        let program = program::compile(prepared, &self.snapshot, image)?;
+        Ok((program, are_whole))
     }
 }

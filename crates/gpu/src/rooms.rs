@@ -4,8 +4,10 @@
 //! so sections run beside each other, and keeps the graphs of the programs that were last in it: the same kernels over the same
 //! places of its block are the same graph, whatever their arguments are. Making one costs several launches.
 //!
-//! Invariant: a room in which something may still run is taken by nobody before that has ended.
+//! Invariant: a room in which something may still run is taken by nobody before that has ended, and the segments that it
+//! looks at stay where they are until then.
 
+use crate::cache::{Lease, Pages};
 use device::{Device, DeviceError, Graph, HostRegion, Kernel, Mark, Region, Stream};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -44,6 +46,8 @@ struct Place {
     graphs: Vec<(Vec<Call>, Graph)>,
     /// What was not waited for.
     running: Option<Mark>,
+    /// What is looked at.
+    lease: Option<Lease>,
 }
 
 /// The room of one section, given back when it is dropped.
@@ -71,6 +75,7 @@ impl Rooms {
                 reading: [reading()?, reading()?],
                 graphs: Vec::new(),
                 running: None,
+                lease: None,
             })
         };
         let places: Vec<Place> = (0..count).map(place).collect::<Result<_, DeviceError>>()?;
@@ -90,6 +95,7 @@ impl Rooms {
         let free = places.iter().rposition(has_ended)?;
         let mut place = places.remove(free);
         place.running = None;
+        place.lease = None;
         Some(Room {
             place: Some(place),
             home: Arc::clone(&self.places),
@@ -98,6 +104,16 @@ impl Rooms {
 }
 
 impl Room {
+    /// Keeps segments where they are for as long as something may run in it.
+    pub(crate) fn keep(&mut self, lease: Lease) {
+        self.place_mut().lease = Some(lease);
+    }
+
+    /// How what runs in it finds segments, where one of them lies in pages.
+    pub(crate) fn pages(&self) -> Option<Pages> {
+        self.place().lease.as_ref().and_then(Lease::pages)
+    }
+
     /// Where its work is done, in order.
     pub(crate) fn stream(&self) -> &Stream {
         &self.place().stream
@@ -165,7 +181,10 @@ impl Room {
 
 impl Drop for Room {
     fn drop(&mut self) {
-        if let Some(place) = self.place.take() {
+        if let Some(mut place) = self.place.take() {
+            if place.running.is_none() {
+                place.lease = None;
+            }
             let mut home = self.home.lock().unwrap_or_else(PoisonError::into_inner);
             home.push(place);
         }

@@ -9,6 +9,7 @@
 //! nothing of the strip was given out.
 
 use crate::arena::ALIGNMENT;
+use crate::cache::Pages;
 use crate::error::{GpuError, NotCovered};
 use crate::image::Image;
 use crate::layout::{self, BLOCK, COLUMNS};
@@ -81,9 +82,10 @@ enum Seeded {
         cell_bytes: u64,
         rows: u64,
     },
-    /// Keys: where the range stands; a strip's most keys.
+    /// Keys, or rows that are copied: where the range stands; the first of them; a strip's most.
     Keys {
         range_at: usize,
+        first: u64,
         keys: u64,
         most: u64,
     },
@@ -105,6 +107,7 @@ impl Section {
     ) -> Result<Section, GpuError> {
         let mut writer = Writer::new(program, room.tables(), room.posted().address());
         writer.long_list = long_list;
+        writer.pages = room.pages();
         if writer.bytes() + writer.hub_bytes() > ARGUMENT_BYTES {
             return Err(GpuError::TooManySteps {
                 steps: program.steps.len(),
@@ -330,7 +333,7 @@ fn record(
 /// Bytes of a kernel's arguments.
 fn arguments_of(kernel: Kernel) -> u64 {
     let bytes = match kernel {
-        Kernel::Seed => size_of::<layout::Seed>(),
+        Kernel::Seed | Kernel::SeedPaged | Kernel::SeedRowsPaged => size_of::<layout::Seed>(),
         Kernel::Finish => size_of::<layout::Finish>(),
         _ => size_of::<layout::Step>(),
     };
@@ -372,9 +375,11 @@ impl Seeded {
                 }
                 words[count_at] = strip.end - strip.start;
             }
-            Seeded::Keys { range_at, .. } => {
-                words[range_at] = strip.start;
-                words[range_at + 1] = strip.end;
+            Seeded::Keys {
+                range_at, first, ..
+            } => {
+                words[range_at] = first + strip.start;
+                words[range_at + 1] = first + strip.end;
             }
         }
     }
@@ -395,6 +400,8 @@ struct Writer {
     posted: u64,
     /// Rows of a list above which it is left to all blocks together.
     long_list: u64,
+    /// How kernels find segments, where one of them lies in pages.
+    pages: Option<Pages>,
     levels: usize,
     halves: [Range<u64>; 2],
 }
@@ -407,6 +414,7 @@ impl Writer {
             base: 0,
             posted,
             long_list: u64::MAX,
+            pages: None,
             levels: program.steps.len() + 1,
             halves: [
                 address..address + middle,
@@ -486,6 +494,11 @@ impl Writer {
             finish.columns_in[finish.columns as usize] = *column;
             finish.columns += 1;
         }
+        if self.pages.is_some() {
+            for (kernel, _) in &mut launches {
+                *kernel = kernel.paged();
+            }
+        }
         put(&mut words, self.finish_at(), &finish);
         launches.push((Kernel::Finish, self.finish_at()));
         Written {
@@ -503,6 +516,19 @@ impl Writer {
         launches: &mut Vec<(Kernel, usize)>,
     ) -> (Table, Seeded) {
         match &program.seed {
+            ProgramSeed::Rows(image, rows) if self.pages.is_some() && program.slot.is_some() => {
+                let neighbours = image.segment.neighbours;
+                let column = layout::Column {
+                    cells: self.halves[0].start,
+                    ..neighbours
+                };
+                let index = layout::Index {
+                    data: neighbours.cells,
+                    ..layout::Index::default()
+                };
+                launches.push((Kernel::SeedRowsPaged, self.seed_at()));
+                self.copied(words, (index, column), rows.clone(), program.slot)
+            }
             ProgramSeed::Rows(image, rows) => {
                 let neighbours = image.segment.neighbours;
                 let column = layout::Column {
@@ -532,34 +558,43 @@ impl Writer {
             }
             ProgramSeed::Keys(image) => {
                 let index = image.segment.index;
-                let half = &self.halves[0];
-                let (column, capacity) = key_column(image, half);
-                let seed = layout::Seed {
-                    index,
-                    begin: 0,
-                    end: 0,
-                    level: self.level(0),
-                    out: column.cells,
-                    base: column.base,
-                    wide: column.wide,
-                    page_bits: 0,
-                    pages: 0,
-                };
-                put(words, self.seed_at(), &seed);
+                let column = key_column(image, &self.halves[0]);
                 launches.push((Kernel::Seed, self.seed_at()));
-                let seeded = Seeded::Keys {
-                    range_at: (self.seed_at() + std::mem::offset_of!(layout::Seed, begin)) / 8,
-                    keys: index.keys,
-                    most: capacity,
-                };
-                let columns = program
-                    .slot
-                    .map(|slot| (slot, column))
-                    .into_iter()
-                    .collect();
-                (Table { columns, capacity }, seeded)
+                self.copied(words, (index, column), 0..index.keys, program.slot)
             }
         }
+    }
+
+    /// A seed of which each strip is written to a column of its own, at the beginning of the first half.
+    fn copied(
+        &self,
+        words: &mut [u64],
+        (index, column): (layout::Index, layout::Column),
+        rows: Range<u64>,
+        slot: Option<Slot>,
+    ) -> (Table, Seeded) {
+        let half = &self.halves[0];
+        let capacity = (half.end - half.start) / column.cell_bytes();
+        let seed = layout::Seed {
+            index,
+            begin: 0,
+            end: 0,
+            level: self.level(0),
+            out: column.cells,
+            base: column.base,
+            wide: column.wide,
+            page_bits: self.pages.map_or(0, |pages| pages.bits),
+            pages: self.pages.map_or(0, |pages| pages.table),
+        };
+        put(words, self.seed_at(), &seed);
+        let seeded = Seeded::Keys {
+            range_at: (self.seed_at() + std::mem::offset_of!(layout::Seed, begin)) / 8,
+            first: rows.start,
+            keys: rows.end - rows.start,
+            most: capacity,
+        };
+        let columns = slot.map(|slot| (slot, column)).into_iter().collect();
+        (Table { columns, capacity }, seeded)
     }
 
     /// The table after a step, and the step's arguments.
@@ -577,6 +612,8 @@ impl Writer {
             columns: input.columns.len() as u32,
             checks: step.checks.len() as u32,
             number: number as u32,
+            page_bits: self.pages.map_or(0, |pages| pages.bits),
+            pages: self.pages.map_or(0, |pages| pages.table),
             ..layout::Step::default()
         };
         for (place, (slot, column)) in input.columns.iter().enumerate() {
@@ -649,19 +686,17 @@ impl Table {
     }
 }
 
-/// The column of a seed's keys, and how many fit.
-fn key_column(image: &Image, half: &Range<u64>) -> (layout::Column, u64) {
+/// The column of a seed's keys.
+fn key_column(image: &Image, half: &Range<u64>) -> layout::Column {
     let base = image.segment.index.first.first;
     let wide = image.last_key - base > u64::from(u32::MAX);
-    let column = layout::Column {
+    layout::Column {
         cells: half.start,
         bases: 0,
         base: if wide { 0 } else { base },
         wide: u32::from(wide),
         plane_bits: 0,
-    };
-    let capacity = (half.end - half.start) / column.cell_bytes();
-    (column, capacity)
+    }
 }
 
 /// The kernel that does a step.

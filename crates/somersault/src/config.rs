@@ -248,6 +248,11 @@ pub const KEYS: [(&str, &str, &str); 34] = [
         "memory of the GPU for the data of queries; auto is three fifths of what is free there",
     ),
     (
+        "gpu.host",
+        "auto",
+        "memory of this machine for data that have no room on the GPU; auto is a third of query.memory_pool",
+    ),
+    (
         "gpu.tables",
         "auto",
         "memory of the GPU for the rows of queries, together; auto is a fifth of what is free there",
@@ -463,6 +468,7 @@ impl Layers {
             offload: self.read("gpu.use", gpu::offload)?,
             devices: self.read("gpu.device", gpu::devices)?,
             images_bytes: self.read("gpu.images", gpu::bytes)?,
+            host_bytes: self.read("gpu.host", gpu::bytes)?,
             tables_bytes: self.read("gpu.tables", gpu::bytes)?,
         })
     }

@@ -20,12 +20,14 @@ use std::sync::Arc;
 const SECTIONS: usize = 2;
 
 /// How a device's memory is divided of which so much is free: three fifths for images, a fifth for tables, unless the
-/// configuration says otherwise. The rest is the driver's, and of whoever else uses the card.
+/// configuration says otherwise; and what it may take of this machine's. The rest is the driver's, and of whoever else uses the card.
 pub fn memory(config: &Config, free_bytes: u64) -> Memory {
     let gpu = &config.gpu;
+    let host = gpu.host_bytes.unwrap_or(config.memory_pool_bytes / 3);
     let tables = gpu.tables_bytes.unwrap_or(free_bytes / 5);
     Memory {
         images: gpu.images_bytes.unwrap_or(free_bytes / 5 * 3),
+        host: host / gpu.devices.len().max(1) as u64,
         tables: tables / SECTIONS as u64,
         sections: SECTIONS,
     }
@@ -86,6 +88,7 @@ mod tests {
         let automatic = memory(&config(""), free);
         assert_eq!(automatic.images, 6 << 30);
         assert_eq!(automatic.tables * automatic.sections as u64, 2 << 30);
+        assert_eq!(automatic.host, (1u64 << 30) / 10 * 6 / 3);
         let said = memory(&config("[gpu]\nimages = \"1GiB\"\ntables = \"4GiB\""), free);
         assert_eq!((said.images, said.tables), (1 << 30, 2 << 30));
     }

@@ -22,6 +22,7 @@ use workload::queries::QUERIES;
 
 const MEMORY: Memory = Memory {
     images: 16 << 20,
+    host: 16 << 20,
     tables: 1 << 20,
     sections: 2,
 };

@@ -52,6 +52,7 @@ pub fn accelerator(seed: u64) -> Option<Arc<Accelerator>> {
     let is_card = std::env::var("SOMERSAULT_DEVICE").is_ok_and(|it| it == "cuda");
     let memory = Memory {
         images: 2 << 20,
+        host: 16 << 20,
         // Small enough for strips.
         tables: 16 << 10,
         sections: 2,

@@ -285,6 +285,9 @@ pub struct BenchGpu {
     /// Memory of the card for images of segments [default: three fifths of what is free]
     #[arg(long, value_name = "SIZE")]
     pub images: Option<String>,
+    /// Memory of this machine for segments that have no room on the card [default: 16GiB]
+    #[arg(long, value_name = "SIZE")]
+    pub host: Option<String>,
     /// Memory of the card for the tables of a query [default: a fifth of what is free]
     #[arg(long, value_name = "SIZE")]
     pub tables: Option<String>,

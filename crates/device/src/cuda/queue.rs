@@ -75,21 +75,24 @@ impl Queue {
         check("copy from the device", code).and(self.finish("copy from the device"))
     }
 
-    /// Copies from the beginning of staged words.
+    /// Copies from a byte of staged words on.
     pub(super) fn upload_staged(
         &self,
         to: u64,
         from: &Pinned,
+        at: u64,
         bytes: u64,
     ) -> Result<(), DeviceError> {
-        let from = self.within(from, bytes);
+        let end = at.checked_add(bytes).expect("an end of 64 bits");
+        let from = self.within(from, end).as_ptr().cast::<u8>();
         if bytes == 0 {
             return Ok(());
         }
         self.context.bind()?;
-        // SAFETY: so many bytes are there, and their drop waits for this context, so for the copy.
+        // SAFETY: so many bytes are there from `at` on, and their drop waits for this context, so for the copy.
         check("copy staged bytes to the device", unsafe {
-            sys::cuMemcpyHtoDAsync_v2(to, from.as_ptr().cast(), bytes as usize, self.raw.0)
+            let from = from.add(at as usize);
+            sys::cuMemcpyHtoDAsync_v2(to, from.cast(), bytes as usize, self.raw.0)
         })
     }
 

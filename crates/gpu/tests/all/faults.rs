@@ -14,6 +14,7 @@ const CASES: u64 = 12;
 
 const MEMORY: Memory = Memory {
     images: 4 << 20,
+    host: 4 << 20,
     tables: 16 << 10,
     sections: 2,
 };

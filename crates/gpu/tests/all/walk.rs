@@ -5,7 +5,7 @@ use device::Device;
 use device::cuda::Cuda;
 use device::twin::Twin;
 use explore::{Checksum, Chunk, Environment, Limits, Options, Prepared, Status, Walk, prepare};
-use gpu::{Gpu, GpuError, Memory, Section};
+use gpu::{CacheOptions, Gpu, GpuError, Memory, Section, Traffic};
 use query::plan::{Form, Slot};
 use rdf::VertexId;
 use std::collections::BTreeMap;
@@ -32,6 +32,8 @@ struct Share {
     steps: usize,
     covered: usize,
     launches: u64,
+    /// Queries whose segments had no room.
+    no_room: usize,
     /// Steps that the device does not do, by the reason for the first of them.
     ends: BTreeMap<String, usize>,
 }
@@ -174,6 +176,10 @@ fn run_query(world: &World, gpu: &Gpu, text: &str, share: &mut Share) {
             share.steps += plan.steps.len().min(case.prepared.cut());
             return;
         }
+        Err(GpuError::NoRoom { .. }) => {
+            share.no_room += 1;
+            return;
+        }
         Err(error) => panic!("{error}"),
     };
     let Some((expected, sum)) = case.on_processor() else {
@@ -238,6 +244,7 @@ fn random_queries_are_answered_as_on_the_processor() {
         let tables = *random.pick(&[4 << 10, 64 << 10, 4 << 20]);
         let memory = Memory {
             images: 64 << 20,
+            host: 64 << 20,
             tables,
             sections: 2,
         };
@@ -246,15 +253,10 @@ fn random_queries_are_answered_as_on_the_processor() {
         let gpu = gpu.expect("there is memory").with_long_lists(long_lists);
         for _ in 0..QUERIES {
             let text = text_of(&world, &mut random);
-            let walked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                run_query(&world, &gpu, &text, &mut share);
-            }));
-            if let Err(cause) = walked {
-                eprintln!("seed {seed}: {text}");
-                std::panic::resume_unwind(cause);
-            }
+            run_named(seed, &world, &gpu, &text, &mut share);
         }
     }
+    assert_eq!(share.no_room, 0, "there is room for all");
     let percent = 100 * share.covered / share.steps.max(1);
     eprintln!("{:#?}", share.ends);
     eprintln!(
@@ -265,6 +267,89 @@ fn random_queries_are_answered_as_on_the_processor() {
         percent >= 60 || seeds_are_few(),
         "{percent} % of the steps ran on the device"
     );
+}
+
+/// Says which query it was that failed.
+fn run_named(seed: u64, world: &World, gpu: &Gpu, text: &str, share: &mut Share) {
+    let walked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        run_query(world, gpu, text, share);
+    }));
+    if let Err(cause) = walked {
+        eprintln!("seed {seed}: {text}");
+        std::panic::resume_unwind(cause);
+    }
+}
+
+/// Parts of what the queries of a graph need, in hundredths.
+const CAPS: [u64; 6] = [5, 10, 25, 50, 75, 100];
+
+#[test]
+fn random_queries_are_answered_where_their_segments_have_no_room() {
+    if let Err(error) = Twin::new(1 << 20, 0) {
+        eprintln!("SKIPPED: {error}");
+        return;
+    }
+    let (mut share, mut traffic) = (Share::default(), Traffic::default());
+    let mut without = Share::default();
+    for seed in seeds::chosen(GRAPHS, LONG) {
+        let mut random = Random::new(seed ^ 1 << 40);
+        let world = World::random(&mut random);
+        let texts: Vec<String> = (0..QUERIES).map(|_| text_of(&world, &mut random)).collect();
+        let memory = Memory {
+            images: 4 << 20,
+            host: 0,
+            tables: *random.pick(&[4 << 10, 64 << 10, 4 << 20]),
+            sections: 2,
+        };
+        let gpu = |memory: Memory, options: CacheOptions| {
+            let device = Arc::new(Twin::new(1 << 30, seed).expect("there is one"));
+            let gpu = Gpu::with_options(device, Arc::clone(&world.snapshot), memory, options);
+            gpu.expect("there is memory").with_long_lists(700)
+        };
+        let page_bits = Some(*random.pick(&[8, 10, 12]));
+        let mut options = CacheOptions {
+            page_bits,
+            poison: true,
+            ..CacheOptions::default()
+        };
+        let all = gpu(memory, options);
+        for text in &texts {
+            let (plan, ids) = plan(text);
+            let environment = Environment::fixed();
+            let prepared = prepare(&plan, &ids, &*world.snapshot, Limits::none(), &environment);
+            let _ = all.section(&prepared.expect("nothing fails"));
+        }
+        let needed = all.image_bytes();
+        options.lookahead = random.chance(70);
+        options.pipeline = random.chance(70);
+        options.pairwise = random.chance(30);
+        options.inplace = random.chance(80);
+        let capped = Memory {
+            images: (needed * random.pick(&CAPS) / 100).max(1 << page_bits.unwrap_or(12)),
+            host: 8 << 20,
+            ..memory
+        };
+        let gpu = gpu(capped, options);
+        let share = if options.inplace {
+            &mut share
+        } else {
+            &mut without
+        };
+        for text in &texts {
+            run_named(seed, &world, &gpu, text, share);
+        }
+        let own = gpu.traffic();
+        traffic.copies += own.copies;
+        traffic.copied_bytes += own.copied_bytes;
+        traffic.hosted_bytes += own.hosted_bytes;
+        traffic.evictions += own.evictions;
+    }
+    eprintln!(
+        "{traffic:?}, {} without room, {} of those that read nothing in place",
+        share.no_room, without.no_room
+    );
+    assert_eq!(share.no_room, 0, "any arena does");
+    assert!(seeds_are_few() || (traffic.evictions > 100 && traffic.hosted_bytes > 1 << 20));
 }
 
 /// Whether a seed is replayed, which says nothing of shares.

@@ -15,6 +15,9 @@ pub struct GpuConfig {
     pub devices: Vec<usize>,
     /// Bytes of a device's memory for images of segments; `None`: three fifths of what is free.
     pub images_bytes: Option<u64>,
+    /// Bytes of this machine's memory, of all devices together, for data that have no room on a device; they are taken when they
+    /// are needed. `None`: a third of the pool of queries.
+    pub host_bytes: Option<u64>,
     /// Bytes of a device's memory for tables of all queries together; `None`: a fifth of what is free.
     pub tables_bytes: Option<u64>,
 }
@@ -25,6 +28,7 @@ impl Default for GpuConfig {
             offload: Offload::Auto,
             devices: vec![0],
             images_bytes: None,
+            host_bytes: None,
             tables_bytes: None,
         }
     }

@@ -275,7 +275,7 @@ fn the_gpu_is_for_heavy_queries_unless_somebody_says_otherwise() {
     assert_eq!(automatic, (Offload::Auto, vec![0]));
 
     let mut layers = Layers::new();
-    let text = "[gpu]\nuse = \"always\"\ndevice = \"1, 0\"\nimages = \"2GiB\"\ntables = \"1GiB\"";
+    let text = "[gpu]\nuse = \"always\"\ndevice = \"1, 0\"\nimages = \"2GiB\"\ntables = \"1GiB\"\nhost = \"3GiB\"";
     layers.add_file("f", text).unwrap();
     let config = layers.check(MACHINE).unwrap();
     assert_eq!(
@@ -284,6 +284,7 @@ fn the_gpu_is_for_heavy_queries_unless_somebody_says_otherwise() {
     );
     let sizes = (config.gpu.images_bytes, config.gpu.tables_bytes);
     assert_eq!(sizes, (Some(2 << 30), Some(1 << 30)));
+    assert_eq!(config.gpu.host_bytes, Some(3 << 30));
 
     for (key, value, reason) in [
         ("gpu.use", "often", "expected auto, never or always"),

@@ -98,6 +98,15 @@ impl Snapshot {
         self.image_of(segment).map_err(|fault| *fault)
     }
 
+    /// The image of a segment that [`Snapshot::raw_segment`] has given before, which is not looked through again: what held then
+    /// holds. `key_rows_max` is 0. O(chunks) once its blocks were compared with their checksums.
+    pub fn raw_segment_again(
+        &self,
+        segment: SegmentKey,
+    ) -> Result<Option<RawSegment<'_>>, ViewError> {
+        self.known_image_of(segment).map_err(|fault| *fault)
+    }
+
     /// The image of a direction's signatures; `None` where there is no edge. Errors and cost are those of
     /// [`Snapshot::raw_segment`].
     pub fn raw_signatures(
@@ -125,6 +134,34 @@ impl Snapshot {
             offsets,
             neighbours: columns::neighbours_of(&segment)?,
             graphs: self.graph_codes(&segment)?,
+            dense,
+        }))
+    }
+
+    fn known_image_of(&self, segment: SegmentKey) -> Result<Option<RawSegment<'_>>, Fault> {
+        if segment.predicate == PredicateId::SIGNATURE {
+            return Ok(None);
+        }
+        let Some(segment) = self.segment(segment)? else {
+            return Ok(None);
+        };
+        let mut dense = Vec::new();
+        for entry in segment.dense_lists()? {
+            dense.push(RawDenseList {
+                ordinal: entry.ordinal,
+                members: index::known_image_of(&segment.open_list(entry)?)?,
+            });
+        }
+        let graphs = segment.graph_column();
+        Ok(Some(RawSegment {
+            index: index::known_image_of(&segment.index()?)?,
+            rows: segment.descriptor.rows,
+            key_rows_max: 0,
+            offsets: columns::known_offsets_of(&segment)?,
+            neighbours: columns::known_neighbours_of(&segment)?,
+            graphs: graphs
+                .map(|column| column.codes(0..segment.descriptor.rows))
+                .transpose()?,
             dense,
         }))
     }

@@ -111,14 +111,26 @@ pub(super) fn offsets_of<'v>(
         }
         return Ok((None, 1));
     }
-    let width = descriptor.flags >> flags::OFFSET_WIDTH_SHIFT & 3;
-    let count = descriptor.keys.saturating_add(1);
-    let offsets = RawNumbers::read(&side.offsets, descriptor.offsets_at, width, count)?;
+    let Some(offsets) = known_offsets_of(segment)? else {
+        return Ok((None, 1));
+    };
     let longest = with_numbers!(offsets, |offsets| longest(offsets, descriptor.rows));
     match longest {
         Some(longest) => Ok((Some(offsets), longest)),
         None => Err(inconsistent(&side.offsets, "offsets do not ascend")),
     }
+}
+
+/// The same offsets, not looked at.
+pub(super) fn known_offsets_of<'v>(segment: &Segment<'v>) -> Result<Option<RawNumbers<'v>>, Fault> {
+    let (side, descriptor) = (segment.side, &segment.descriptor);
+    if segment.is_functional() {
+        return Ok(None);
+    }
+    let width = descriptor.flags >> flags::OFFSET_WIDTH_SHIFT & 3;
+    let count = descriptor.keys.saturating_add(1);
+    let offsets = RawNumbers::read(&side.offsets, descriptor.offsets_at, width, count)?;
+    Ok(Some(offsets))
 }
 
 /// The largest difference between offsets that begin at 0, ascend strictly, and end with the number of rows.
@@ -136,6 +148,30 @@ fn longest<W: Offset>(offsets: &[W], rows: u64) -> Option<u64> {
 
 /// The neighbours of a segment.
 pub(super) fn neighbours_of<'v>(segment: &Segment<'v>) -> Result<RawNeighbours<'v>, Fault> {
+    let neighbours = known_neighbours_of(segment)?;
+    if let RawNeighbours::Codes {
+        codes,
+        bases,
+        plane_bits,
+    } = neighbours
+    {
+        let region = segment.column()?.region;
+        if !bases.is_sorted_by(|a, b| a < b) {
+            return Err(inconsistent(region, "planes do not ascend"));
+        }
+        let most = codes.iter().max().map_or(0, |&most| u64::from(most));
+        if most >> (u32::BITS - plane_bits) >= bases.len() as u64 {
+            return Err(inconsistent(
+                region,
+                "a code names a plane that does not exist",
+            ));
+        }
+    }
+    Ok(neighbours)
+}
+
+/// The same neighbours, not looked at.
+pub(super) fn known_neighbours_of<'v>(segment: &Segment<'v>) -> Result<RawNeighbours<'v>, Fault> {
     let column = segment.column()?;
     let descriptor = &segment.descriptor;
     let rows = 0..descriptor.rows;
@@ -150,16 +186,6 @@ pub(super) fn neighbours_of<'v>(segment: &Segment<'v>) -> Result<RawNeighbours<'
         };
         let count = u64::from(descriptor.flags >> flags::PLANES_SHIFT);
         let bases: &[u64] = source.items(descriptor.neighbours_at, count)?;
-        if !bases.is_sorted_by(|a, b| a < b) {
-            return Err(inconsistent(column.region, "planes do not ascend"));
-        }
-        let most = codes.iter().max().map_or(0, |&most| u64::from(most));
-        if most >> (u32::BITS - plane_bits) >= count {
-            return Err(inconsistent(
-                column.region,
-                "a code names a plane that does not exist",
-            ));
-        }
         Ok(RawNeighbours::Codes {
             codes,
             bases,

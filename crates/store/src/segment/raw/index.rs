@@ -68,33 +68,36 @@ type Wrong = &'static str;
 
 /// Reads and verifies an index.
 pub(super) fn image_of<'v>(index: &Index<'v>) -> Result<RawIndex<'v>, Fault> {
+    let image = known_image_of(index)?;
+    let directory = Directory::of(index);
+    for (place, chunk) in image.chunks.iter().enumerate() {
+        let checked = check_keys(*chunk, directory.keys_of(place), image.data);
+        checked.map_err(|what| inconsistent(index.region(), what))?;
+    }
+    Ok(image)
+}
+
+/// The same index, of which the directory is looked at and no key.
+pub(super) fn known_image_of<'v>(index: &Index<'v>) -> Result<RawIndex<'v>, Fault> {
     let region = index.region();
-    let (entries, jump) = index.directory();
     let fault = |what: Wrong| inconsistent(region, what);
-    let directory = Directory {
-        entries,
-        keys: index.keys(),
-    };
+    let directory = Directory::of(index);
+    let (entries, jump) = index.directory();
     directory.check().map_err(fault)?;
     directory.check_jump(jump).map_err(fault)?;
     let extent = directory.extent(region.len()).map_err(fault)?;
     let data: &[u8] = with_source!(region, |source| {
         source.items(extent.start, extent.end - extent.start)
     })?;
-    let mut chunks = Vec::with_capacity(entries.len());
-    for (place, entry) in entries.iter().enumerate() {
-        let chunk = RawIndexChunk {
-            first: entry.first,
-            last: entry.last,
-            at_and_kind: entry.at_and_kind - extent.start,
-            ordinal: entry.ordinal,
-        };
-        check_keys(chunk, directory.keys_of(place), data).map_err(fault)?;
-        chunks.push(chunk);
-    }
+    let chunk = |entry: &ChunkEntry| RawIndexChunk {
+        first: entry.first,
+        last: entry.last,
+        at_and_kind: entry.at_and_kind - extent.start,
+        ordinal: entry.ordinal,
+    };
     Ok(RawIndex {
         keys: directory.keys,
-        chunks,
+        chunks: entries.iter().map(chunk).collect(),
         jump,
         data,
     })
@@ -106,7 +109,14 @@ struct Directory<'v> {
     keys: u64,
 }
 
-impl Directory<'_> {
+impl<'v> Directory<'v> {
+    fn of(index: &Index<'v>) -> Directory<'v> {
+        Directory {
+            entries: index.directory().0,
+            keys: index.keys(),
+        }
+    }
+
     /// Whether chunks ascend, in ids and in ordinals, and none is empty.
     fn check(&self) -> Result<(), Wrong> {
         match (self.entries.first(), self.entries.last()) {

@@ -1,0 +1,460 @@
+//! Which segments are on the device, and where the others are read.
+//!
+//! ```text
+//!  the store's files  --filled-->  host pages (pinned)  --copied-->  frames of the arena
+//!         |                             ^ read in place                 ^ read
+//!         +------------ring-------------------------------------> run of frames: whole
+//! ```
+//!
+//! A segment that has room in the arena lies there whole, and the kernels that read it look nothing up. Where it has none it is
+//! *paged*: all its pages are in the host's pinned memory, the most useful of them on the device besides, and a table leads kernels to either.
+//! So a query needs no page on the device to be answered, nothing waits for room, and any arena does.
+//!
+//! A section begins by pinning all segments that it looks at. What it pins is not moved until it ends, except that pages
+//! that are read in place may be brought to the device while it runs: both copies hold the same. Others give their place up, who first says
+//! [`replacement`]. A page is worth a copy where the query, by the planner's estimate, reads half as many bytes of it in place; one
+//! that reads it again is expected to go on doing so.
+//!
+//! Invariant: an entry of the table that a running section reads never names a frame that holds something else. A frame is
+//! given to another page only if no section pins the page that it had, and the next section that does writes the table before it runs.
+//!
+//! | who | touches | when |
+//! |---|---|---|
+//! | a section that begins or ends | all here, under one lock | once |
+//! | the stream of copies | frames, the table | in the order in which it was told |
+//! | the stream of sections | frames and host pages, reading | behind a mark of the stream of copies |
+
+mod host;
+mod lease;
+mod need;
+mod paging;
+mod replacement;
+mod space;
+#[cfg(test)]
+mod tests;
+mod transfer;
+
+pub use lease::Expected;
+pub(crate) use lease::{Lease, Pages, Shared, locked};
+pub(crate) use need::{Lookups, lookups};
+pub use transfer::Traffic;
+
+use crate::arena::Arena;
+use crate::error::GpuError;
+use crate::image::{Contents, Image, Outline};
+use device::{Device, HostRegion, Mark, Stream};
+use host::{HostPage, HostPages};
+use replacement::{Coming, Replacement};
+use space::Space;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+use store::{SegmentKey, Snapshot};
+use transfer::Ring;
+
+/// How images are kept, for measuring what each technique is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a technique of its own that is switched on or off"
+)]
+pub struct CacheOptions {
+    /// The binary logarithm of a page's bytes, 8 at least; `None`: a thousandth of the arena, up to 1 MiB.
+    pub page_bits: Option<u32>,
+    /// Whether what queries that wait will need is kept rather than what was used last.
+    pub lookahead: bool,
+    /// Whether a section runs while pages are still brought to the device.
+    pub pipeline: bool,
+    /// Whether pages are read in the host's memory. Without, a query whose segments have no room on the device stays away.
+    pub inplace: bool,
+    /// Whether keys and neighbours of a range are brought together, rather than the part that is read most.
+    pub pairwise: bool,
+    /// Whether frames that are given up are overwritten, so that who reads one is found: for tests.
+    pub poison: bool,
+}
+
+impl Default for CacheOptions {
+    fn default() -> CacheOptions {
+        CacheOptions {
+            page_bits: None,
+            lookahead: true,
+            pipeline: true,
+            inplace: true,
+            pairwise: false,
+            poison: false,
+        }
+    }
+}
+
+/// Queries after which a segment that none of them used makes room for one that would lie whole.
+const IDLE: u64 = 8;
+
+/// Pages of the table that are there even if there are few others.
+const PAGES_MORE: u64 = 64;
+
+/// What frames are filled with that nobody has.
+const POISON: u8 = 0xdb;
+
+/// See the head of this file.
+pub(crate) struct Cache {
+    device: Arc<dyn Device>,
+    /// The stream of copies.
+    copies: Stream,
+    /// Behind it, what sections that begin now may look at is there.
+    ready: Option<Mark>,
+    snapshot: Arc<Snapshot>,
+    options: CacheOptions,
+    arena: Arena,
+    host: HostPages,
+    ring: Ring,
+    space: Option<Space>,
+    numbers: HashMap<SegmentKey, Option<u32>>,
+    entries: Vec<Entry>,
+    replacement: Replacement,
+    coming: Coming,
+    traffic: Traffic,
+    /// Pages of the table.
+    pages: u64,
+    /// Whether sections do not wait yet for what the stream of copies was told.
+    is_ahead: bool,
+}
+
+/// A segment, by its number.
+struct Entry {
+    key: SegmentKey,
+    outline: Arc<Outline>,
+    /// What it is without a place, for whoever asks what it is like.
+    described: Arc<Image>,
+    place: Place,
+    /// Where paged programs find it.
+    view: Option<View>,
+    /// Sections that look at it.
+    pins: u32,
+    /// Queries that did.
+    uses: u32,
+}
+
+/// Where a segment is.
+enum Place {
+    /// In the store's files alone.
+    Nowhere,
+    /// In a run of frames.
+    Whole(Range<usize>, Arc<Image>),
+    /// In pages.
+    Paged(Paged),
+}
+
+struct Paged {
+    directory: Directory,
+    host: Vec<HostPage>,
+    /// The frame of each page that is on the device.
+    frames: Vec<Option<usize>>,
+}
+
+/// Where a paged segment's directory is.
+enum Directory {
+    Frames(Range<usize>),
+    Host(HostRegion),
+}
+
+/// A segment's pages in the table, and its image there.
+struct View {
+    pages: Range<u64>,
+    image: Arc<Image>,
+}
+
+impl Cache {
+    /// Takes the arena. Host memory is taken when it is needed, up to `host` bytes.
+    pub(crate) fn new(
+        device: Arc<dyn Device>,
+        snapshot: Arc<Snapshot>,
+        (images, host): (u64, u64),
+        options: CacheOptions,
+    ) -> Result<Cache, GpuError> {
+        let arena = Arena::new(&*device, images, options.page_bits)?;
+        let ring = Ring::new(&*device, images)?;
+        let host = HostPages::new(arena.bits(), host);
+        Ok(Cache {
+            // Twice as many as there can be at once, so that ranges find room among each other.
+            pages: 2 * (arena.frames() as u64 + host.available() + PAGES_MORE),
+            is_ahead: false,
+            host,
+            copies: device.stream()?,
+            ready: None,
+            device,
+            snapshot,
+            options,
+            arena,
+            ring,
+            space: None,
+            numbers: HashMap::new(),
+            entries: Vec::new(),
+            replacement: Replacement::default(),
+            coming: Coming::default(),
+            traffic: Traffic::default(),
+        })
+    }
+
+    /// Bytes of images that are on the device.
+    pub(crate) fn used(&self) -> u64 {
+        self.arena.used()
+    }
+
+    /// What was copied so far.
+    pub(crate) fn traffic(&self) -> Traffic {
+        self.traffic
+    }
+
+    /// A segment as it lies on the device whole, or else what it is like; whether it lies there, too. `None` where no edge
+    /// has the predicate.
+    pub(crate) fn look(&mut self, key: SegmentKey) -> Result<Option<(Arc<Image>, bool)>, GpuError> {
+        let Some(number) = self.number(key)? else {
+            return Ok(None);
+        };
+        let entry = &self.entries[number as usize];
+        Ok(Some(match &entry.place {
+            Place::Whole(_, image) => (Arc::clone(image), !self.is_ahead),
+            _ => (Arc::clone(&entry.described), false),
+        }))
+    }
+
+    /// A segment that was placed, as a program looks at it that is paged, or is not.
+    pub(crate) fn placed(&self, key: SegmentKey, is_paged: bool) -> Option<Arc<Image>> {
+        let number = self.numbers.get(&key).copied().flatten()?;
+        let entry = &self.entries[number as usize];
+        if is_paged {
+            return entry.view.as_ref().map(|view| Arc::clone(&view.image));
+        }
+        match &entry.place {
+            Place::Whole(_, image) => Some(Arc::clone(image)),
+            _ => None,
+        }
+    }
+
+    /// The number of a segment, which is looked through when it is asked for first.
+    fn number(&mut self, key: SegmentKey) -> Result<Option<u32>, GpuError> {
+        if let Some(number) = self.numbers.get(&key) {
+            return Ok(*number);
+        }
+        let outline = self.snapshot.raw_segment(key)?.as_ref().map(Outline::of);
+        let number = outline.map(|outline| {
+            self.entries.push(Entry {
+                key,
+                described: Arc::new(outline.image(0, 0)),
+                outline: Arc::new(outline),
+                place: Place::Nowhere,
+                view: None,
+                pins: 0,
+                uses: 0,
+            });
+            self.entries.len() as u32 - 1
+        });
+        self.numbers.insert(key, number);
+        Ok(number)
+    }
+
+    /// The numbers of segments that were looked at, each once, in the order of their use.
+    fn numbers_of(&self, keys: &[SegmentKey]) -> Vec<u32> {
+        let mut numbers: Vec<u32> = Vec::with_capacity(keys.len());
+        for key in keys {
+            let number = self.numbers.get(key).copied().flatten();
+            numbers.extend(number.filter(|number| !numbers.contains(number)));
+        }
+        numbers
+    }
+
+    /// Pins segments, all of which lie whole; gives their numbers.
+    pub(crate) fn pin(&mut self, keys: &[SegmentKey]) -> Vec<u32> {
+        let numbers = self.numbers_of(keys);
+        self.replacement.touch(numbers.iter().copied());
+        for &number in &numbers {
+            let entry = &mut self.entries[number as usize];
+            entry.pins += 1;
+            entry.uses += 1;
+        }
+        numbers
+    }
+
+    /// Lets segments go that a section has pinned.
+    pub(crate) fn unpin(&mut self, numbers: &[u32]) {
+        for &number in numbers {
+            self.entries[number as usize].pins -= 1;
+        }
+    }
+
+    /// A query waits that needs these, in the order of their use; gives its number.
+    pub(crate) fn expect(&mut self, keys: &[SegmentKey]) -> u64 {
+        let numbers = self.numbers_of(keys);
+        self.coming.add(numbers)
+    }
+
+    /// It does not wait any more.
+    pub(crate) fn not_expected(&mut self, query: u64) {
+        self.coming.remove(query);
+    }
+
+    /// What a section waits for that has pinned its segments.
+    pub(crate) fn ready(&self) -> Option<Mark> {
+        self.ready.clone()
+    }
+
+    /// Gives each segment a place and pins it; gives their numbers, and where their pages are found if one of them is paged.
+    pub(crate) fn place(
+        &mut self,
+        keys: &[SegmentKey],
+        lookups: &Lookups,
+    ) -> Result<(Vec<u32>, Option<Pages>), GpuError> {
+        let numbers = self.pin(keys);
+        match self.place_all(&numbers, lookups) {
+            Ok(pages) => Ok((numbers, pages)),
+            Err(error) => {
+                self.unpin(&numbers);
+                Err(error)
+            }
+        }
+    }
+
+    fn place_all(&mut self, numbers: &[u32], lookups: &Lookups) -> Result<Option<Pages>, GpuError> {
+        if let Some(space) = &mut self.space {
+            space.settle(&*self.device)?;
+        }
+        for &number in numbers {
+            self.settle(number)?;
+        }
+        let is_paged =
+            |number: &u32| matches!(self.entries[*number as usize].place, Place::Paged(_));
+        if numbers.iter().any(is_paged) {
+            return self.page(numbers, lookups).map(Some);
+        }
+        self.sections_follow()?;
+        Ok(None)
+    }
+
+    /// Lets sections that begin from now on wait for what the stream of copies was told.
+    fn sections_follow(&mut self) -> Result<(), GpuError> {
+        self.ready = Some(self.device.mark(&self.copies)?);
+        self.is_ahead = false;
+        Ok(())
+    }
+
+    /// Gives a segment a place, whole where there is room.
+    fn settle(&mut self, number: u32) -> Result<(), GpuError> {
+        let entry = &self.entries[number as usize];
+        let (is_paged, is_free) = match entry.place {
+            Place::Whole(..) => return Ok(()),
+            Place::Nowhere => (false, true),
+            Place::Paged(_) => (true, entry.pins == 1),
+        };
+        let bytes = entry.outline.bytes();
+        let count = self.arena.frames_of(bytes);
+        if is_free
+            && count <= self.arena.frames()
+            && let Some(first) = self.room(number, count)
+        {
+            return self.make_whole(number, first..first + count);
+        }
+        if is_paged {
+            return Ok(());
+        }
+        self.make_paged(number)
+    }
+
+    /// The first frame of a run that is free, or whose holders nobody has used for long and nobody is known to need. The segment
+    /// that it is for may give its own up.
+    fn room(&self, number: u32, count: usize) -> Option<usize> {
+        let own = |holder: u32| holder == number;
+        let free = self.arena.run(count, &own);
+        free.or_else(|| {
+            let distances = self.distances();
+            let is_idle = |holder: u32| {
+                let is_unpinned = self.entries[holder as usize].pins == 0;
+                let is_unused = self.replacement.idle(holder) > IDLE;
+                own(holder) || (is_unpinned && is_unused && !distances.contains_key(&holder))
+            };
+            self.arena.run(count, &is_idle)
+        })
+    }
+
+    fn distances(&self) -> HashMap<u32, usize> {
+        if self.options.lookahead {
+            self.coming.distances()
+        } else {
+            HashMap::new()
+        }
+    }
+
+    fn make_whole(&mut self, number: u32, run: Range<usize>) -> Result<(), GpuError> {
+        for holder in self.arena.holders(run.clone()) {
+            self.forget(holder)?;
+        }
+        self.forget(number)?;
+        self.arena.take_run(run.clone(), number);
+        let copied = self.copy(number, run.start);
+        if copied.is_err() {
+            self.arena.release(run);
+            return copied;
+        }
+        let entry = &mut self.entries[number as usize];
+        let address = self.arena.address(run.start);
+        let data = address + entry.outline.directory_bytes();
+        let image = Arc::new(entry.outline.image(address, data));
+        entry.place = Place::Whole(run, image);
+        Ok(())
+    }
+
+    /// Copies a segment to a run of frames.
+    fn copy(&mut self, number: u32, frame: usize) -> Result<(), GpuError> {
+        let Entry { key, outline, .. } = &self.entries[number as usize];
+        let raw = self.snapshot.raw_segment_again(*key)?;
+        let raw = raw.expect("a segment that has an outline");
+        let contents = Contents::of(&raw, outline);
+        let to = self.arena.slice(frame, outline.bytes());
+        let on = (&*self.device, &self.copies);
+        self.is_ahead = true;
+        self.ring.upload(on, &contents, &to, &mut self.traffic)?;
+        self.undamaged()
+    }
+
+    /// Whether what was read of the store is what stands there.
+    fn undamaged(&self) -> Result<(), GpuError> {
+        self.snapshot
+            .damage()
+            .map_or(Ok(()), |damage| Err(damage.into()))
+    }
+
+    /// Takes all that a segment has; no section looks at it.
+    fn forget(&mut self, number: u32) -> Result<(), GpuError> {
+        let entry = &mut self.entries[number as usize];
+        if let (Some(view), Some(space)) = (entry.view.take(), &mut self.space) {
+            space.release(view.pages);
+        }
+        let runs = match std::mem::replace(&mut entry.place, Place::Nowhere) {
+            Place::Nowhere => return Ok(()),
+            Place::Whole(run, _) => vec![run],
+            Place::Paged(paged) => {
+                self.host.release(paged.host);
+                let frames = paged.frames.into_iter().flatten();
+                let mut runs: Vec<Range<usize>> = frames.map(|frame| frame..frame + 1).collect();
+                match paged.directory {
+                    Directory::Frames(run) => runs.push(run),
+                    Directory::Host(region) => self.host.give_up(&region),
+                }
+                runs
+            }
+        };
+        self.traffic.evictions += 1;
+        let released: Vec<_> = runs.into_iter().map(|run| self.release(run)).collect();
+        released.into_iter().collect()
+    }
+
+    /// Takes frames back.
+    fn release(&mut self, run: Range<usize>) -> Result<(), GpuError> {
+        self.arena.release(run.clone());
+        if self.options.poison && !run.is_empty() {
+            let bytes = (run.len() as u64) << self.arena.bits();
+            let slice = self.arena.slice(run.start, bytes);
+            self.device.fill(&self.copies, &slice, POISON)?;
+        }
+        Ok(())
+    }
+}

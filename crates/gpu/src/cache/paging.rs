@@ -1,0 +1,356 @@
+//! Segments in pages: how they come to the host's memory, which pages come to the device, and who makes room for them.
+
+use super::space::{Space, Write};
+use super::{Cache, Directory, Entry, Lookups, Paged, Pages, Place, View};
+use crate::error::GpuError;
+use crate::image::Contents;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A page is copied where so many of its bytes are expected to be read in place: random lines come at half the speed of copies.
+const WORTH: f64 = 0.5;
+
+/// A page that is to come to the device.
+struct Wanted {
+    number: u32,
+    page: usize,
+    /// Bytes that are read of it, a byte of its length.
+    reads: f64,
+}
+
+impl Cache {
+    /// Brings a segment to the host's memory.
+    pub(super) fn make_paged(&mut self, number: u32) -> Result<(), GpuError> {
+        let outline = Arc::clone(&self.entries[number as usize].outline);
+        let count = self.arena.frames_of(outline.data_bytes());
+        // The directory may have to be there, too.
+        let needed = count + self.arena.frames_of(outline.directory_bytes());
+        self.make_host_room(needed as u64, outline.bytes())?;
+        let host = self.host.take(&*self.device, count)?;
+        let directory = match self.directory(number) {
+            Ok(directory) => directory,
+            Err(error) => {
+                self.host.release(host);
+                return Err(error);
+            }
+        };
+        self.entries[number as usize].place = Place::Paged(Paged {
+            directory,
+            frames: vec![None; host.len()],
+            host,
+        });
+        let filled = self.fill(number);
+        if filled.is_err() {
+            self.forget(number)?;
+        }
+        filled
+    }
+
+    /// Lets paged segments go that no section looks at until so many host pages can be had.
+    fn make_host_room(&mut self, pages: u64, bytes: u64) -> Result<(), GpuError> {
+        let distances = self.distances();
+        while self.host.available() < pages {
+            let candidates = self.candidates(|entry| matches!(entry.place, Place::Paged(_)));
+            let Some(number) = self.replacement.first_to_go(&candidates, &distances) else {
+                return Err(GpuError::NoRoom {
+                    asked: bytes,
+                    free: self
+                        .arena
+                        .free()
+                        .max(self.host.available() << self.arena.bits()),
+                });
+            };
+            self.forget(number)?;
+        }
+        Ok(())
+    }
+
+    /// Segments that no section looks at.
+    fn candidates(&self, which: impl Fn(&Entry) -> bool) -> Vec<u32> {
+        let numbered = (0..).zip(&self.entries);
+        let unpinned = numbered.filter(|(_, entry)| entry.pins == 0 && which(entry));
+        unpinned.map(|(number, _)| number).collect()
+    }
+
+    /// A place for a segment's directory: on the device where a run of frames is free.
+    fn directory(&mut self, number: u32) -> Result<Directory, GpuError> {
+        let bytes = self.entries[number as usize].outline.directory_bytes();
+        let count = self.arena.frames_of(bytes);
+        if let Some(first) = self.arena.run(count, &|_| false) {
+            self.arena.take_run(first..first + count, number);
+            return Ok(Directory::Frames(first..first + count));
+        }
+        let region = self.host.take_run(&*self.device, bytes)?;
+        Ok(Directory::Host(region))
+    }
+
+    /// Fills a segment's directory and host pages.
+    fn fill(&mut self, number: u32) -> Result<(), GpuError> {
+        let Entry {
+            key,
+            outline,
+            place: Place::Paged(paged),
+            ..
+        } = &self.entries[number as usize]
+        else {
+            return Ok(());
+        };
+        let raw = self.snapshot.raw_segment_again(*key)?;
+        let raw = raw.expect("a segment that has an outline");
+        let contents = Contents::of(&raw, outline);
+        let behind = outline.directory_bytes();
+        match &paged.directory {
+            Directory::Host(region) => contents.fill(0..behind, region.words()),
+            Directory::Frames(run) => {
+                let to = self.arena.slice(run.start, behind);
+                let on = (&*self.device, &self.copies);
+                self.is_ahead = true;
+                self.ring.upload(on, &contents, &to, &mut self.traffic)?;
+            }
+        }
+        let page_bytes = 1 << self.arena.bits();
+        for (place, page) in (0u64..).zip(&paged.host) {
+            let from = behind + place * page_bytes;
+            contents.fill(from..from + page_bytes, self.host.words(*page));
+        }
+        self.traffic.hosted_bytes += outline.data_bytes();
+        self.undamaged()
+    }
+
+    /// Lets a program look at segments by pages, one of which is paged: each gets its entries in the table, and pages that are
+    /// worth it come to the device.
+    pub(super) fn page(&mut self, numbers: &[u32], lookups: &Lookups) -> Result<Pages, GpuError> {
+        for &number in numbers {
+            self.show(number)?;
+        }
+        let wanted = self.wanted(numbers, lookups);
+        let coming = self.make_frames(wanted)?;
+        if let Err(error) = self.write_places() {
+            self.let_go(coming)?;
+            return Err(error);
+        }
+        self.bring(coming)?;
+        if !self.options.pipeline {
+            self.sections_follow()?;
+        }
+        if !self.options.inplace {
+            self.all_are_here(numbers)?;
+        }
+        let space = self.space.as_ref().expect("it was made for the first view");
+        Ok(Pages {
+            table: space.table(),
+            bits: self.arena.bits(),
+        })
+    }
+
+    /// Writes where pages are now; sections wait for that at least.
+    fn write_places(&mut self) -> Result<(), GpuError> {
+        let space = self.space.as_mut().expect("it was made for the first view");
+        space.write(&*self.device, &self.copies, Write::Now)?;
+        if self.options.pipeline {
+            self.sections_follow()?;
+        }
+        Ok(())
+    }
+
+    /// Gives a segment its pages in the table.
+    fn show(&mut self, number: u32) -> Result<(), GpuError> {
+        let bits = self.arena.bits();
+        let Entry {
+            outline,
+            place,
+            view,
+            ..
+        } = &mut self.entries[number as usize];
+        if view.is_some() {
+            return Ok(());
+        }
+        if self.space.is_none() {
+            self.space = Some(Space::new(&*self.device, self.pages)?);
+        }
+        let space = self.space.as_mut().expect("it is there now");
+        let count = self.arena.frames_of(outline.data_bytes()) as u64;
+        let first = space.take(count).ok_or(GpuError::NoRoom {
+            asked: outline.bytes(),
+            free: self.arena.free(),
+        })?;
+        let directory = match place {
+            Place::Whole(run, _) => {
+                let address = self.arena.address(run.start);
+                let data = address + outline.directory_bytes();
+                for page in 0..count {
+                    space.set(Write::Now, first + page, data + (page << bits));
+                }
+                address
+            }
+            Place::Paged(paged) => {
+                for (page, host) in (first..).zip(&paged.host) {
+                    space.set(Write::Now, page, self.host.address(*host));
+                }
+                match &paged.directory {
+                    Directory::Frames(run) => self.arena.address(run.start),
+                    Directory::Host(region) => region.address(),
+                }
+            }
+            Place::Nowhere => unreachable!("it was given a place"),
+        };
+        *view = Some(View {
+            pages: first..first + count,
+            image: Arc::new(outline.image(directory, first << bits)),
+        });
+        Ok(())
+    }
+
+    /// The pages that are worth a copy, most useful first.
+    fn wanted(&self, numbers: &[u32], lookups: &Lookups) -> Vec<Wanted> {
+        let page_bytes = 1u64 << self.arena.bits();
+        let mut wanted = Vec::new();
+        for &number in numbers {
+            let entry = &self.entries[number as usize];
+            let Place::Paged(paged) = &entry.place else {
+                continue;
+            };
+            let of_query = lookups.get(&entry.key).copied().unwrap_or(1.0);
+            let lookups = of_query * f64::from(entry.uses);
+            let reads = entry.outline.page_reads(page_bytes, self.options.pairwise);
+            for (page, reads) in reads.into_iter().enumerate() {
+                let reads = lookups * reads / page_bytes as f64;
+                let is_worth = reads >= WORTH || !self.options.inplace;
+                if paged.frames[page].is_none() && is_worth {
+                    wanted.push(Wanted {
+                        number,
+                        page,
+                        reads,
+                    });
+                }
+            }
+        }
+        wanted.sort_by(|a, b| b.reads.total_cmp(&a.reads));
+        wanted
+    }
+
+    /// Frames for wanted pages, as many as there are or as others give up.
+    fn make_frames(&mut self, wanted: Vec<Wanted>) -> Result<Vec<(Wanted, usize)>, GpuError> {
+        let distances = self.distances();
+        let mut coming = Vec::with_capacity(wanted.len());
+        for page in wanted {
+            let frame = loop {
+                if let Some(frame) = self.arena.take(page.number) {
+                    break Some(frame);
+                }
+                match self.give_up(&distances) {
+                    Ok(true) => {}
+                    Ok(false) => break None,
+                    Err(error) => {
+                        self.let_go(coming)?;
+                        return Err(error);
+                    }
+                }
+            };
+            let Some(frame) = frame else { break };
+            coming.push((page, frame));
+        }
+        Ok(coming)
+    }
+
+    /// Gives frames back that were for pages.
+    fn let_go(&mut self, coming: Vec<(Wanted, usize)>) -> Result<(), GpuError> {
+        let frames = coming.into_iter().map(|(_, frame)| frame..frame + 1);
+        let released: Vec<_> = frames.map(|run| self.release(run)).collect();
+        released.into_iter().collect()
+    }
+
+    /// Lets somebody give frames up: a page, or a segment that lies whole; false where all is pinned.
+    fn give_up(&mut self, distances: &HashMap<u32, usize>) -> Result<bool, GpuError> {
+        let has_frames = |entry: &Entry| match &entry.place {
+            Place::Nowhere => false,
+            Place::Whole(..) => true,
+            Place::Paged(paged) => paged.frames.iter().any(Option::is_some),
+        };
+        let candidates = self.candidates(has_frames);
+        let Some(number) = self.replacement.first_to_go(&candidates, distances) else {
+            return Ok(false);
+        };
+        let entry = &mut self.entries[number as usize];
+        let Place::Paged(paged) = &mut entry.place else {
+            self.forget(number)?;
+            return Ok(true);
+        };
+        let reads = entry
+            .outline
+            .page_reads(1 << self.arena.bits(), self.options.pairwise);
+        let here = (0..paged.frames.len()).filter(|page| paged.frames[*page].is_some());
+        let least = here.min_by(|a, b| reads[*a].total_cmp(&reads[*b]));
+        let page = least.expect("a candidate has a frame");
+        let frame = paged.frames[page].take().expect("the page is here");
+        if let (Some(view), Some(space)) = (&entry.view, &mut self.space) {
+            let address = self.host.address(paged.host[page]);
+            space.set(Write::Now, view.pages.start + page as u64, address);
+        }
+        self.traffic.evictions += 1;
+        self.release(frame..frame + 1)?;
+        Ok(true)
+    }
+
+    /// Copies pages to their frames, and then the table's entries.
+    fn bring(&mut self, coming: Vec<(Wanted, usize)>) -> Result<(), GpuError> {
+        let device = Arc::clone(&self.device);
+        let mut left = coming.into_iter();
+        while let Some((wanted, frame)) = left.next() {
+            let Entry {
+                outline,
+                place: Place::Paged(paged),
+                view: Some(view),
+                ..
+            } = &mut self.entries[wanted.number as usize]
+            else {
+                unreachable!("a page of a paged segment with a view");
+            };
+            let at = (wanted.page as u64) << self.arena.bits();
+            let bytes = (outline.data_bytes() - at).min(1 << self.arena.bits());
+            let to = self.arena.slice(frame, bytes);
+            let (slab, from) = self.host.place(paged.host[wanted.page]);
+            if let Err(error) = device.upload_staged_from(&self.copies, &to, slab, from) {
+                let arrived = self.arrive();
+                self.let_go(std::iter::once((wanted, frame)).chain(left).collect())?;
+                return arrived.and(Err(error.into()));
+            }
+            paged.frames[wanted.page] = Some(frame);
+            self.traffic.copies += 1;
+            self.traffic.copied_bytes += bytes;
+            let space = self.space.as_mut().expect("a view has one");
+            let page = view.pages.start + wanted.page as u64;
+            space.set(Write::Arrived, page, self.arena.address(frame));
+        }
+        self.arrive()
+    }
+
+    /// Writes the entries of pages whose copies were told.
+    fn arrive(&mut self) -> Result<(), GpuError> {
+        let Some(space) = &mut self.space else {
+            return Ok(());
+        };
+        let written = space.write(&*self.device, &self.copies, Write::Arrived);
+        if written.is_err() {
+            space.put_off();
+        }
+        Ok(written?)
+    }
+
+    /// Whether every page of these is on the device.
+    fn all_are_here(&self, numbers: &[u32]) -> Result<(), GpuError> {
+        for &number in numbers {
+            let entry = &self.entries[number as usize];
+            let Place::Paged(paged) = &entry.place else {
+                continue;
+            };
+            if paged.frames.iter().any(Option::is_none) {
+                return Err(GpuError::NoRoom {
+                    asked: entry.outline.bytes(),
+                    free: self.arena.free(),
+                });
+            }
+        }
+        Ok(())
+    }
+}
