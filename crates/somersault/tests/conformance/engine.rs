@@ -2,10 +2,11 @@
 //! that it calls, which are databases too.
 
 use oxrdf::Dataset;
+use somersault::device::Accelerator;
 use somersault::load::{self, Source, Unwatched};
 use somersault::output::{ResultFormat, ResultWriter};
 use somersault::stop::StopToken;
-use somersault::{Database, Options, QueryError, Request, ServiceClient, ServiceError};
+use somersault::{Database, Options, Query, QueryError, Request, ServiceClient, ServiceError};
 use std::collections::HashMap;
 use std::io::{Cursor, Read};
 use std::sync::Arc;
@@ -18,11 +19,17 @@ use testkit::suite::data::{self, Input};
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A database with the data of a test, and its endpoints within reach. These reach each other too,
-/// once: an endpoint's endpoint calls nobody.
-pub fn database(case: &SuiteCase) -> Result<Database, String> {
+/// once: an endpoint's endpoint calls nobody. Its own walks begin on the device, where there is one; endpoints have none.
+pub fn database(
+    case: &SuiteCase,
+    accelerator: Option<Arc<Accelerator>>,
+) -> Result<Database, String> {
     let inner: Arc<dyn ServiceClient> = Arc::new(endpoints(case, None)?);
     let outer = endpoints(case, Some(&inner))?;
-    loaded(&data::input(case)?, &options(Some(Arc::new(outer))))
+    loaded(
+        &data::input(case)?,
+        &options(Some(Arc::new(outer)), accelerator),
+    )
 }
 
 /// The endpoints of a test; for a test of syntax every name is one, without data.
@@ -30,7 +37,7 @@ fn endpoints(
     case: &SuiteCase,
     theirs: Option<&Arc<dyn ServiceClient>>,
 ) -> Result<Endpoints, String> {
-    let options = options(theirs.cloned());
+    let options = options(theirs.cloned(), None);
     let mut named = HashMap::new();
     for (name, document) in &case.services {
         named.insert(name.clone(), loaded(&data::input_of(document)?, &options)?);
@@ -56,12 +63,16 @@ pub fn loaded(input: &Input, options: &Options) -> Result<Database, String> {
     Ok(database)
 }
 
-/// The limits of a test's queries.
-pub fn options(service: Option<Arc<dyn ServiceClient>>) -> Options {
+/// The limits of a test's queries, and what they are walked beside.
+pub fn options(
+    service: Option<Arc<dyn ServiceClient>>,
+    accelerator: Option<Arc<Accelerator>>,
+) -> Options {
     Options {
         query_threads: 1,
         timeout: TIMEOUT,
         service,
+        accelerator,
         ..Options::default()
     }
 }
@@ -91,20 +102,16 @@ impl ServiceClient for Endpoints {
             refused: false,
         };
         let database = database.ok_or_else(|| failed(format!("{endpoint} cannot be reached")))?;
-        let bytes = written(database, &Request::new(query), format)
-            .map_err(|error| failed(format!("{error}, in {query}")))?;
+        let answer = || written(&mut database.start(&Request::new(query))?, format);
+        let bytes = answer().map_err(|error| failed(format!("{error}, in {query}")))?;
         Ok((format, Box::new(Cursor::new(bytes))))
     }
 }
 
 /// The answer to a `SELECT` or `ASK` in a format, as the product writes it.
-pub fn written(
-    database: &Database,
-    request: &Request<'_>,
-    format: ResultFormat,
-) -> Result<Vec<u8>, QueryError> {
+pub fn written(query: &mut Query, format: ResultFormat) -> Result<Vec<u8>, QueryError> {
     let mut writer = ResultWriter::new(format, Vec::new());
-    database.start(request)?.run(&mut writer)?;
+    query.run(&mut writer)?;
     Ok(writer
         .into_output()
         .expect("an answer without an error is whole"))

@@ -4,15 +4,21 @@
 //! as N-Quads. Endpoints that a test calls are databases too, called through a double of the seam.
 //! A negative syntax test holds only if the text is refused as wrong, not as something that is not
 //! evaluated. Updates change a store on a simulated disk, and what is compared is what is found when it
-//! is opened again. Tests of the protocols are in the server's tests. Without `../shared/w3c` beside the checkout the
+//! is opened again. Tests of the protocols are in the server's tests. Queries are asked a second time of databases beside a
+//! device that takes all it can (the host twin, or a card where `SOMERSAULT_DEVICE=cuda`), and how much it did is printed. Without `../shared/w3c` beside the checkout the
 //! tests are skipped, which is reported.
 
 mod engine;
+mod share;
+#[path = "../support.rs"]
+mod support;
 
 use oxrdf::Dataset;
+use share::Share;
+use somersault::device::Accelerator;
 use somersault::output::{Collected, ResultFormat};
 use somersault::{
-    Database, GraphTarget, GraphWrite, Kind as Failure, QueryError, Request, UpdateRequest,
+    Database, GraphTarget, GraphWrite, Kind as Failure, Query, QueryError, Request, UpdateRequest,
     WriteMode, dump,
 };
 use std::io::Write as _;
@@ -46,7 +52,80 @@ fn sparql_1_2() {
     run("sparql12");
 }
 
+#[test]
+fn sparql_1_0_beside_a_device() {
+    run_beside_device("sparql10");
+}
+
+#[test]
+fn sparql_1_1_beside_a_device() {
+    run_beside_device("sparql11");
+}
+
+#[test]
+fn sparql_1_2_beside_a_device() {
+    run_beside_device("sparql12");
+}
+
 fn run(version: &'static str) {
+    with_suites(version, move |suites| {
+        let chosen = |case: &SuiteCase| case.kind.is_evaluation() || case.kind.is_syntax();
+        let check = |case: &SuiteCase| check(case, &mut Asking::default());
+        let reports = suites
+            .iter()
+            .filter_map(|suite| Report::of(suite, SKIPPED, chosen, check));
+        let mut failed = shown_failures(reports);
+        let chosen = |case: &SuiteCase| case.kind.is_update();
+        let updates = suites.iter().filter_map(|suite| {
+            Report::of(suite, SKIPPED, chosen, |case| {
+                suite::update::check(case, &Changing)
+            })
+        });
+        failed += shown_failures(updates);
+        assert_eq!(failed, 0, "tests of {version} failed, see above");
+    });
+}
+
+/// The queries of a version's suites, each asked of a database whose walks begin on a device wherever they can.
+fn run_beside_device(version: &'static str) {
+    with_suites(version, move |suites| {
+        if support::accelerator(0).is_none() {
+            return;
+        }
+        let mut asking = Asking {
+            share: Some(Share::default()),
+            ..Asking::default()
+        };
+        let chosen = |case: &SuiteCase| case.kind.is_evaluation();
+        let reports = suites.iter().filter_map(|suite| {
+            Report::of(suite, SKIPPED, chosen, |case| {
+                asking.seed += 1;
+                asking.accelerator = support::accelerator(asking.seed);
+                check(case, &mut asking)
+            })
+        });
+        let failed = shown_failures(reports);
+        let share = asking.share.expect("it was put there");
+        println!("{version}: {share}");
+        assert_eq!(failed, 0, "tests of {version} failed, see above");
+        assert!(share.on_device() > 0, "the device did nothing");
+    });
+}
+
+/// Shows each report; how many tests failed.
+fn shown_failures(reports: impl Iterator<Item = Report>) -> usize {
+    let shown = reports.map(|report| {
+        println!("{}", report.text());
+        report.failed.len()
+    });
+    shown.sum()
+}
+
+/// Gives `work` a version's suites, on a thread with room for deep queries.
+fn with_suites(
+    version: &'static str,
+    work: impl FnOnce(&[suite::manifest::Suite]) + Send + 'static,
+) {
     let Some(root) = suite::root() else {
         let _ = writeln!(
             std::io::stderr(),
@@ -56,27 +135,7 @@ fn run(version: &'static str) {
     };
     let work = move || {
         let suites = suite::manifest::of_version(&root, version);
-        let suites = suites.unwrap_or_else(|error| panic!("{error}"));
-        let chosen = |case: &SuiteCase| case.kind.is_evaluation() || case.kind.is_syntax();
-        let reports = suites
-            .iter()
-            .filter_map(|suite| Report::of(suite, SKIPPED, chosen, check));
-        let mut failed = 0;
-        for report in reports {
-            println!("{}", report.text());
-            failed += report.failed.len();
-        }
-        let chosen = |case: &SuiteCase| case.kind.is_update();
-        let updates = suites.iter().filter_map(|suite| {
-            Report::of(suite, SKIPPED, chosen, |case| {
-                suite::update::check(case, &Changing)
-            })
-        });
-        for report in updates {
-            println!("{}", report.text());
-            failed += report.failed.len();
-        }
-        assert_eq!(failed, 0, "tests of {version} failed, see above");
+        work(&suites.unwrap_or_else(|error| panic!("{error}")));
     };
     let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
     let thread = thread.spawn(work).expect("a thread");
@@ -85,23 +144,59 @@ fn run(version: &'static str) {
     }
 }
 
-fn check(case: &SuiteCase) -> Verdict {
+/// How queries are asked: by the processors alone, or beside a device.
+#[derive(Default)]
+struct Asking {
+    /// The device of the next test.
+    accelerator: Option<Arc<Accelerator>>,
+    /// Of the device's order of threads.
+    seed: u64,
+    /// What devices did so far, where it is counted.
+    share: Option<Share>,
+}
+
+impl Asking {
+    /// Before a query is run.
+    fn begin(&self, query: &mut Query) {
+        if self.share.is_some() {
+            query.enable_profile();
+        }
+    }
+
+    /// After it was run.
+    fn end(&mut self, query: &Query) -> Result<(), String> {
+        if let Some(accelerator) = &self.accelerator
+            && accelerator.figures().failures > 0
+        {
+            return Err("the device has failed".to_owned());
+        }
+        self.share
+            .as_mut()
+            .map_or(Ok(()), |share| share.note(query))
+    }
+}
+
+fn check(case: &SuiteCase, asking: &mut Asking) -> Verdict {
     if case.kind.is_syntax() {
         return check_syntax(case);
     }
-    let database = engine::database(case)?;
+    let database = engine::database(case, asking.accelerator.clone())?;
     let text = case.text()?;
-    let request = request(case, &text);
-    let written = |format: ResultFormat| {
-        let bytes = engine::written(&database, &request, format).map_err(|error| shown(&error))?;
+    let started = database.start(&request(case, &text));
+    let mut query = started.map_err(|error| shown(&error))?;
+    asking.begin(&mut query);
+    let mut written = |format: ResultFormat| {
+        let bytes = engine::written(&mut query, format).map_err(|error| shown(&error))?;
         results::of_media_type(&bytes, format.media_type(), case.base())
     };
     let given = match case.result.as_ref().map(suite::Document::extension) {
         Some("csv") => written(ResultFormat::Csv),
         Some("tsv") => written(ResultFormat::Tsv),
-        _ => answer(&database, &request),
+        _ => answer(&mut query),
     };
-    compare::check(&ExpectedResults::of(case)?, &given?)
+    let given = given?;
+    asking.end(&query)?;
+    compare::check(&ExpectedResults::of(case)?, &given)
 }
 
 /// Carries updates out on a store of its own each.
@@ -155,7 +250,7 @@ impl Updates for Changing {
 }
 
 fn check_syntax(case: &SuiteCase) -> Verdict {
-    let database = engine::database(case)?;
+    let database = engine::database(case, None)?;
     let text = case.text()?;
     let started = database.start(&request(case, &text));
     match (case.kind, started.map(drop)) {
@@ -179,10 +274,8 @@ fn request<'a>(case: &'a SuiteCase, text: &'a str) -> Request<'a> {
     }
 }
 
-fn answer(database: &Database, request: &Request<'_>) -> Result<Results, String> {
+fn answer(query: &mut Query) -> Result<Results, String> {
     let mut collected = Collected::default();
-    let started = database.start(request);
-    let mut query = started.map_err(|error| shown(&error))?;
     query.run(&mut collected).map_err(|error| shown(&error))?;
     Ok(match (collected.boolean, collected.triples) {
         (Some(value), _) => Results::Boolean(value),
@@ -201,6 +294,6 @@ fn shown(error: &QueryError) -> String {
 /// A store on a disk that can be changed; an empty one where there is none.
 fn writable(disk: &SimDisk) -> Result<Database, String> {
     let (disk, home) = (Arc::new(disk.clone()), Path::new("/disk/store"));
-    let database = Database::open_writable_on(disk, home, &engine::options(None));
+    let database = Database::open_writable_on(disk, home, &engine::options(None, None));
     database.map_err(|error| error.to_string())
 }
