@@ -84,6 +84,8 @@ pub struct Request<'a> {
     pub sample_from: Option<Duration>,
     /// Expand, then check, where an intersection would do both: to measure what it gains.
     pub keep_checks: bool,
+    /// Walk what the signatures prove empty: to measure what the proof saves.
+    pub keep_empty: bool,
     /// Who shares the processors between this query and others; `None`: it never waits for others.
     pub pace: Option<Arc<dyn Pace>>,
 }
@@ -110,6 +112,7 @@ impl<'a> Request<'a> {
         let has_dataset = !(self.default_graphs.is_empty() && self.named_graphs.is_empty());
         let is_forced = self.keep_order
             || self.keep_checks
+            || self.keep_empty
             || self.statistics.is_some()
             || self.sample_from.is_some()
             || self.graph.is_some();

@@ -66,6 +66,8 @@ pub struct PlanOptions {
     pub keep_order: bool,
     /// Expand, then check, where an intersection would do both: to measure what it gains.
     pub keep_checks: bool,
+    /// Walk what the signatures prove empty: to measure what the proof saves.
+    pub keep_empty: bool,
 }
 
 impl PlanOptions {
@@ -73,6 +75,7 @@ impl PlanOptions {
     pub const DEFAULT: PlanOptions = PlanOptions {
         keep_order: false,
         keep_checks: false,
+        keep_empty: false,
     };
 }
 
@@ -247,6 +250,7 @@ fn gather<'k>(
         sources,
         tables: &[],
         keep_checks: options.keep_checks,
+        keep_empty: options.keep_empty,
     }
 }
 

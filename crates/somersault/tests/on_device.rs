@@ -487,4 +487,27 @@ fn lubm_has_the_same_answers_there() {
         queries, failures, ..
     } = figures(&beside);
     assert_eq!((queries, failures), (2 * COVERED.len() as u64, 0));
+    for name in ["q1", "q3"] {
+        let query = QUERIES.iter().find(|query| query.name == name);
+        what_is_proven_empty_is_walked_there(&beside, query.expect("there is one").text);
+    }
+}
+
+/// Without the proof, for whoever measures, all of the plan is the device's.
+fn what_is_proven_empty_is_walked_there(beside: &Database, text: &str) {
+    let asked = Request {
+        keep_empty: true,
+        ..Request::new(text)
+    };
+    let mut query = beside.start(&asked).expect("nothing fails");
+    query.enable_profile();
+    let mut found = Collected::default();
+    query.run(&mut found).expect("nothing fails");
+    assert!(found.rows.is_empty());
+    let said = query.explain_profile();
+    eprintln!("{said}");
+    let steps = query.plan().steps.len();
+    assert_eq!(said.matches("   (device)").count(), steps, "{said}");
+    let runs = query.run_on_device(1).expect("it is the device's");
+    assert_eq!((runs.covered, runs.folded.rows), (steps, 0));
 }

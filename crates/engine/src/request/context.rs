@@ -36,10 +36,9 @@ pub(crate) struct Context {
     pub(crate) budget: Arc<Budget>,
     pub(crate) entry: Arc<Entry>,
     pub(crate) threads: usize,
-    keep_order: bool,
+    forced: PlanOptions,
     statistics: Option<ForeignStatistics>,
     sample_from: Duration,
-    keep_checks: bool,
 }
 
 impl Context {
@@ -69,10 +68,13 @@ impl Context {
             budget: Arc::new(Budget::new(&shared.pool, limit)),
             entry: Arc::new(entry),
             threads: request.threads.unwrap_or(options.query_threads),
-            keep_order: request.keep_order,
+            forced: PlanOptions {
+                keep_order: request.keep_order,
+                keep_checks: request.keep_checks,
+                keep_empty: request.keep_empty,
+            },
             statistics: request.statistics.cloned(),
             sample_from: request.sample_from.unwrap_or(options.sample_from),
-            keep_checks: request.keep_checks,
         }
     }
 
@@ -103,13 +105,9 @@ impl Context {
         let degrees = degrees(graph, &self.limits(), query.degree_questions(constants))?;
         let foreign = self.statistics.as_ref().map(ForeignStatistics::planner);
         let planner = foreign.unwrap_or(&graph.planner);
-        let is_forced = self.keep_order || self.keep_checks || foreign.is_some();
+        let is_forced = self.forced != PlanOptions::DEFAULT || foreign.is_some();
         if is_forced || effort == Effort::Light || self.sample_from == Duration::MAX {
-            let options = PlanOptions {
-                keep_order: self.keep_order,
-                keep_checks: self.keep_checks,
-            };
-            let plan = planner.plan(query, constants, &degrees, options);
+            let plan = planner.plan(query, constants, &degrees, self.forced);
             return Ok((plan.map_err(refused)?, Duration::ZERO));
         }
         let limits = self.limits();

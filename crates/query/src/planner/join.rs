@@ -115,6 +115,7 @@ impl Planning<'_> {
     /// What the signatures prove empty is not walked in the snapshot that they are of.
     fn prove(&self, block: &mut Block, problem: &Problem<'_>) {
         if let Some(snapshot) = self.index.statistics.complete_at
+            && !self.known.keep_empty
             && problem.has_empty_star()
         {
             let is_unit = block.is_unit;

@@ -28,6 +28,8 @@ pub(super) struct Known<'k> {
     pub tables: &'k [TableStatistics],
     /// See [`crate::PlanOptions::keep_checks`].
     pub keep_checks: bool,
+    /// See [`crate::PlanOptions::keep_empty`].
+    pub keep_empty: bool,
 }
 
 /// What is known of a node before the walk.

@@ -45,6 +45,7 @@ fn an_intersection_can_be_forced_apart_and_an_order_has_them() {
     let options = |keep_order, keep_checks| PlanOptions {
         keep_order,
         keep_checks,
+        ..PlanOptions::DEFAULT
     };
     let is_met = |options| steps(text, 1, options).contains("intersect");
     assert!(is_met(PlanOptions::DEFAULT));

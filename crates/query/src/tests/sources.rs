@@ -92,7 +92,7 @@ fn has_never(plan: &Plan) -> bool {
 
 const KEEP_ORDER: PlanOptions = PlanOptions {
     keep_order: true,
-    keep_checks: false,
+    ..PlanOptions::DEFAULT
 };
 
 #[test]
@@ -181,6 +181,18 @@ fn what_the_store_alone_proves_holds_beside_another_source() {
         &placed(text, &[0, 0, 1]),
         PlanOptions::DEFAULT
     )));
+}
+
+#[test]
+fn a_proof_is_left_out_where_it_is_asked() {
+    let text = "SELECT * { ?x a ub:Lecturer . ?x ub:advisor ?y }";
+    let options = PlanOptions {
+        keep_empty: true,
+        ..PlanOptions::DEFAULT
+    };
+    assert!(has_never(&plan_of(&query(text), PlanOptions::DEFAULT)));
+    let walked = plan_of(&query(text), options);
+    assert!(!has_never(&walked) && walked.steps.len() == 2);
 }
 
 #[test]
