@@ -304,6 +304,22 @@ impl Streams {
         })
     }
 
+    /// Forgets a source, if its stream goes on without it as it would with it; says whether it did. Nobody waits for such a
+    /// source: it is idle, or its stream's items have the times of their arrival.
+    pub fn forget_source(
+        &mut self,
+        stream: StreamId,
+        source: SourceId,
+    ) -> Result<bool, StreamError> {
+        let known = self.readiness.stream(stream)?;
+        let by_arrival = known.definition.arrival_time;
+        let may = known.watermarks.may_forget(source, by_arrival);
+        if may {
+            self.leave(stream, source)?;
+        }
+        Ok(may)
+    }
+
     /// Takes items of a source, all or none. An item promises that later ones of its source are not before it, up to
     /// the stream's lateness. Errors: there is no such stream, or it is full.
     pub fn push(

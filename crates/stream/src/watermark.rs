@@ -9,6 +9,9 @@
 //! idle, nobody is left to be waited for, and the stream's watermark is the latest of theirs, as in Flink
 //! (`StatusWatermarkValve`). Silence is measured by the edge's clock, which is an argument.
 //!
+//! A source that nobody waits for may be forgotten ([`Watermarks::may_forget`]) where no watermark of the stream, now or
+//! later, would be another one without it. If it comes again, it is a new source.
+//!
 //! Cost: O(log sources) a message. A tick costs O(log sources) for each source that it finds silent.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,6 +54,8 @@ pub(crate) struct Watermarks {
     promises: BTreeSet<(Time, SourceId)>,
     /// Active sources by when they were heard.
     silences: BTreeSet<(Time, SourceId)>,
+    /// Idle sources by their promises.
+    idles: BTreeSet<(Time, SourceId)>,
     watermark: Time,
     is_idle: bool,
 }
@@ -64,6 +69,7 @@ impl Watermarks {
             voices: BTreeMap::new(),
             promises: BTreeSet::new(),
             silences: BTreeSet::new(),
+            idles: BTreeSet::new(),
             watermark: begin,
             is_idle: false,
         }
@@ -135,6 +141,25 @@ impl Watermarks {
         }
     }
 
+    /// Whether a source can be forgotten and no watermark is another one for that: nobody waits for it, and another source
+    /// promises as much. With `by_arrival` the clock makes the watermark, so a source that is active holds nobody up either:
+    /// it can be forgotten where another one promises as little.
+    pub(crate) fn may_forget(&self, source: SourceId, by_arrival: bool) -> bool {
+        let Some(voice) = self.voices.get(&source) else {
+            return true;
+        };
+        let own = (voice.promised, source);
+        let others = |it: &&(Time, SourceId)| **it != own;
+        let latest = self.promises.iter().rev().find(others);
+        let latest = latest.max(self.idles.iter().rev().find(others));
+        if latest.is_none_or(|&(promised, _)| promised < voice.promised) {
+            return false;
+        }
+        let least = self.promises.iter().find(others);
+        voice.is_idle
+            || (by_arrival && least.is_some_and(|&(promised, _)| promised <= voice.promised))
+    }
+
     /// The edge's clock says this.
     pub(crate) fn tick(&mut self, now: Time) {
         let Some(idle_ms) = self.idle_ms else {
@@ -147,6 +172,7 @@ impl Watermarks {
             if let Some(mut voice) = self.voices.get(&source).copied() {
                 self.silence(source, voice);
                 voice.is_idle = true;
+                self.idles.insert((voice.promised, source));
                 self.voices.insert(source, voice);
             }
         }
@@ -158,8 +184,9 @@ impl Watermarks {
         self.watermark = self.watermark.max(watermark);
     }
 
-    /// An active source is counted no more.
+    /// A source is counted no more as it was.
     fn silence(&mut self, source: SourceId, voice: Voice) {
+        self.idles.remove(&(voice.promised, source));
         self.promises.remove(&(voice.promised, source));
         self.silences.remove(&(voice.heard, source));
     }
@@ -168,7 +195,8 @@ impl Watermarks {
         let least = self.promises.first().map(|&(promised, _)| promised);
         let idle_since = |idle_ms| self.made.later(idle_ms) <= now;
         self.is_idle = least.is_none() && self.idle_ms.is_some_and(idle_since);
-        let latest = || self.voices.values().map(|voice| voice.promised).max();
+        // Where no source is active, all are idle.
+        let latest = || self.idles.last().map(|&(promised, _)| promised);
         if let Some(watermark) = least.or_else(latest) {
             self.advance(watermark);
         }
@@ -243,6 +271,54 @@ mod tests {
         marks.tick(Time(15));
         assert!(marks.is_idle());
         assert_eq!(marks.watermark(), Time(0));
+    }
+
+    /// Whoever forgets sources has the same watermarks as whoever does not, whatever the others say afterwards.
+    #[test]
+    fn what_may_be_forgotten_changes_no_watermark() {
+        let mut forgotten = 0;
+        for seed in seeds::chosen(400, 20_000) {
+            let mut random = Random::new(seed);
+            let by_arrival = random.chance(30);
+            let idle_ms = (!by_arrival || random.chance(50)).then_some(20);
+            let mut all = Watermarks::new(idle_ms, Time(0), Time(0));
+            let mut fewer = all.clone();
+            let mut gone = BTreeSet::new();
+            let mut now = 0;
+            for _ in 0..120 {
+                now += random.below(8) as u64;
+                let source = SourceId(random.below(8) as u64);
+                let promised = if by_arrival {
+                    0
+                } else {
+                    now + random.below(40) as u64
+                };
+                let is_there = !gone.contains(&source);
+                if is_there {
+                    all.hear(source, Time(promised), Time(now));
+                    fewer.hear(source, Time(promised), Time(now));
+                }
+                for marks in [&mut all, &mut fewer] {
+                    marks.tick(Time(now));
+                    if by_arrival {
+                        marks.advance(Time(now));
+                    }
+                }
+                let other = SourceId(random.below(8) as u64);
+                if random.chance(20)
+                    && !gone.contains(&other)
+                    && fewer.may_forget(other, by_arrival)
+                {
+                    forgotten += usize::from(fewer.voices.contains_key(&other));
+                    fewer.leave(other, Time(now));
+                    gone.insert(other);
+                }
+                // A stream that goes by the clock is never idle.
+                let stands = |it: &Watermarks| (it.watermark(), !by_arrival && it.is_idle());
+                assert_eq!(stands(&fewer), stands(&all), "seed {seed}");
+            }
+        }
+        assert!(forgotten > 300, "{forgotten} were forgotten");
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod queries;
 mod registry;
 mod restored;
 mod room;
+mod sources;
 mod streams;
 mod templates;
 mod terms;
@@ -35,6 +36,7 @@ use crate::error::{Kind, QueryError, Unit};
 use crate::moment::Graph;
 use base::Base;
 use registry::Registry;
+use sources::Sources;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -56,8 +58,8 @@ pub struct Hub {
     made: u64,
     /// Seals that were taken and belong to one commit, which failed or is not complete yet.
     taken: Vec<Seal>,
-    /// The numbers of sources, by name.
-    sources: BTreeMap<String, SourceId>,
+    /// Who brings items.
+    sources: Sources,
     /// What came, by stream.
     arrivals: BTreeMap<StreamId, Arrivals>,
     /// What came late, by stream.
@@ -70,8 +72,6 @@ pub struct Hub {
     moments: VecDeque<CommitMoment>,
     /// The terms of items.
     terms: HubTerms,
-    /// The position that a source's next item has, where it counts them.
-    positions: BTreeMap<(StreamId, String), u64>,
     /// What the edge's clock last said (milliseconds).
     now_ms: u64,
     /// Messages that go into the next record.
@@ -162,14 +162,13 @@ impl Hub {
             queries: Registry::default(),
             made: 0,
             taken: Vec::new(),
-            sources: BTreeMap::new(),
+            sources: Sources::default(),
             arrivals: BTreeMap::new(),
             late: BTreeMap::new(),
             late_quads: Vec::new(),
             revealing: None,
             moments: VecDeque::new(),
             terms: HubTerms::default(),
-            positions: BTreeMap::new(),
             now_ms: 0,
             unsaid: Vec::new(),
             is_needed: false,
@@ -270,6 +269,7 @@ impl Hub {
             }
             if !self.commit()? {
                 self.absorb_late()?;
+                self.forget_crowds()?;
                 // Whoever reads the log after a crash need not evaluate again what it has; if this fails, they do.
                 if !self.unsaid.is_empty() {
                     drop(self.costing(|costs| &mut costs.logging, |hub| hub.tell(hub.is_needed)));

@@ -56,7 +56,7 @@ pub struct StreamInfo {
     pub covered_ms: u64,
     /// Whether none of its sources is active.
     pub is_idle: bool,
-    /// What its items, their slices and their terms hold (bytes).
+    /// What its items, their slices, their terms and its sources hold (bytes).
     pub held_bytes: u64,
     /// What of that open batches hold (bytes).
     pub open_bytes: u64,
@@ -72,6 +72,8 @@ pub struct StreamInfo {
     pub late: u64,
     /// What of that its terms hold that are not stored (bytes): a term counts where it was named first.
     pub term_bytes: u64,
+    /// What of that its sources hold: their names, promises and positions (bytes).
+    pub source_bytes: u64,
     /// What came since the process began.
     pub arrivals: Arrivals,
     /// Its sources, the slowest first; at most [`SOURCES_SHOWN`].
@@ -89,7 +91,7 @@ pub struct StreamInfo {
 pub struct StreamFigures {
     /// Its IRI.
     pub name: String,
-    /// Its items, their slices and their terms (bytes).
+    /// Its items, their slices, their terms and its sources (bytes).
     pub held_bytes: u64,
     /// What of that open batches hold (bytes).
     pub open_bytes: u64,
@@ -99,6 +101,8 @@ pub struct StreamFigures {
     pub slice_bytes: u64,
     /// What of that its terms hold that are not stored (bytes).
     pub term_bytes: u64,
+    /// What of that its sources hold (bytes).
+    pub source_bytes: u64,
     /// Sealed items that windows may still reach (count).
     pub items: u64,
     /// Their quads, as often as they came (count).

@@ -112,6 +112,7 @@ impl Scan {
             | Message::LateStored
             | Message::Gap { .. }
             | Message::Reveal { .. }
+            | Message::ForgetSources { .. }
             | Message::Promise { .. } => {}
         }
     }
@@ -219,6 +220,9 @@ impl Recovery {
             } => {
                 hub.tick(now_ms);
                 forgiven(hub.watermark(&stream, &source, time_ms))
+            }
+            Message::ForgetSources { stream, sources } => {
+                forgiven(hub.forget_again(&stream, &sources))
             }
             Message::LateStored => {
                 hub.late_is_stored();

@@ -66,7 +66,7 @@ type OfStream = fn(&StreamFigures) -> u64;
 
 /// What each stream holds. Absent before somebody asked for streams.
 fn write_streams(page: &mut Page, streams: &[StreamFigures]) {
-    let figures: [(&str, &str, OfStream); 7] = [
+    let figures: [(&str, &str, OfStream); 8] = [
         (
             "stream_items",
             "Sealed items that windows may still reach.",
@@ -79,7 +79,7 @@ fn write_streams(page: &mut Page, streams: &[StreamFigures]) {
         ),
         (
             "stream_held_bytes",
-            "Memory of a stream: items, slices and terms.",
+            "Memory of a stream: items, slices, terms and sources.",
             |it| it.held_bytes,
         ),
         (
@@ -101,6 +101,11 @@ fn write_streams(page: &mut Page, streams: &[StreamFigures]) {
             "stream_term_bytes",
             "Memory of terms that only a stream's items have.",
             |it| it.term_bytes,
+        ),
+        (
+            "stream_source_bytes",
+            "Memory of a stream's sources: names, promises and positions.",
+            |it| it.source_bytes,
         ),
     ];
     for (name, help, figure) in figures {

@@ -620,7 +620,7 @@ fn stream_schemas() -> Value {
         "Stream": object(&["name", "grain", "lateness", "idle", "absorb", "arrival_time", "watermark", "settled"], &json!({
             "name": string, "grain": string, "lateness": string, "idle": string, "absorb": absorb,
             "into": nothing_or("string"), "arrival_time": flag, "budget_bytes": count, "held_bytes": count,
-            "open_bytes": count, "item_bytes": count, "slice_bytes": count, "term_bytes": count,
+            "open_bytes": count, "item_bytes": count, "slice_bytes": count, "term_bytes": count, "source_bytes": count,
             "held_items": count, "held_quads": count, "watermark": count, "settled": count, "is_idle": flag, "late": count,
             "items": count, "last_arrival": nothing_or("integer"), "rejected": count,
             "sources": { "type": "array", "items": schema("Source") }, "source_count": count, "idle_source_count": count,

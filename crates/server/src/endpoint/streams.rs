@@ -265,6 +265,7 @@ fn described(stream: &StreamInfo) -> Value {
         "held_items": stream.items,
         "held_quads": stream.quads,
         "term_bytes": stream.term_bytes,
+        "source_bytes": stream.source_bytes,
         "watermark": stream.watermark_ms,
         "settled": stream.covered_ms,
         "is_idle": stream.is_idle,

@@ -338,6 +338,38 @@ fn what_is_tried_again_is_counted_once() {
     assert_eq!(served.get(&at(LIKES))["rejected"], 1);
 }
 
+/// Sources that count their items are kept, within a part of the budget: another one is told to wait, and those that are known
+/// go on.
+#[test]
+fn a_flood_of_sources_that_count_is_refused() {
+    let served = Served::new();
+    served.stream(LIKES, json!({ "budget": "1MiB", "absorb": "none" }));
+    let line = "5\t<http://e/p> <http://e/says> \"a\" .\n";
+    let push = |source: usize| served.push(&format!("?source=s{source}&position=0"), TS, line);
+    let (mut count, mut refused) = (0, None);
+    while refused.is_none() && count < 3000 {
+        let answer = push(count);
+        refused = (answer.status != 200).then_some(answer);
+        count += 1;
+    }
+    let refused = refused.expect("it is never full");
+    assert_eq!(refused.field("retry-after"), "1");
+    let problem = refused.problem(429);
+    assert!(
+        problem["detail"].to_string().contains("sources"),
+        "{problem}"
+    );
+    assert_eq!(served.get(&at(LIKES))["items"], count - 1);
+    let known = push(7).json();
+    assert_eq!(
+        (&known["taken"], &known["known"]),
+        (&json!(0), &json!(1)),
+        "{known}"
+    );
+    served.push("?watermark=9", TS, "").problem(429);
+    served.pushed("?source=s7&watermark=9", TS, "");
+}
+
 #[test]
 fn a_source_that_floods_disturbs_no_other_stream() {
     let served = Served::asked();

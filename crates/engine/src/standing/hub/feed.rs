@@ -6,7 +6,7 @@ use super::super::log::messages::{ItemsMessage, Message, Source};
 use super::{Hub, refused};
 use crate::error::{Kind, QueryError};
 use std::hash::{BuildHasher, RandomState};
-use stream::{Accepted, SourceId, StreamId, Time};
+use stream::{Accepted, StreamId, Time};
 
 /// The latest time of an item (milliseconds): instants behind it are numbers still.
 const TIME_MAX_MS: u64 = 1 << 62;
@@ -42,8 +42,7 @@ impl Hub {
             let latest_ms = items.iter().map(|item| item.time_ms).max();
             self.refuse_leap(id, latest_ms.unwrap_or(0))?;
         }
-        let key = (id, source.to_owned());
-        let next = self.positions.get(&key).copied().unwrap_or(0);
+        let next = self.sources.position(id, source).unwrap_or(0);
         let known = positions.map_or(0, |positions| positions.known(next, items.len()));
         let new = &items[known..];
         let next_position = positions.map(|them| them.first.saturating_add(them.count).max(next));
@@ -52,11 +51,13 @@ impl Hub {
             next_position,
             is_later: false,
         };
-        let number = self.source(source);
-        let accepted = self.accept(id, number, said, scope, new)?;
-        if let Some(next) = next_position {
-            self.positions.insert(key, next);
+        let number = self.sources.number(id, source);
+        let accepted = self.accept(id, number, said, scope, new);
+        if accepted.is_err() {
+            self.sources.tried(number);
         }
+        let accepted = accepted?;
+        self.sources.spoke(id, source, next_position);
         Ok(accepted)
     }
 
@@ -92,18 +93,7 @@ impl Hub {
 
     /// The position that a source's next item has, where it counts them.
     pub fn position(&self, stream: &str, source: &str) -> Result<Option<u64>, QueryError> {
-        let key = (self.stream(stream)?, source.to_owned());
-        Ok(self.positions.get(&key).copied())
-    }
-
-    /// The number of a source.
-    pub(super) fn source(&mut self, name: &str) -> SourceId {
-        if let Some(known) = self.sources.get(name) {
-            return *known;
-        }
-        let number = SourceId(self.sources.len() as u64);
-        self.sources.insert(name.to_owned(), number);
-        number
+        Ok(self.sources.position(self.stream(stream)?, source))
     }
 
     /// A source promises that its later items have at least this time.
@@ -115,6 +105,8 @@ impl Hub {
     ) -> Result<(), QueryError> {
         let id = self.stream(stream)?;
         self.refuse_leap(id, time_ms)?;
+        let bytes = self.source_room(id, source)?;
+        self.ask_room(id, &[], bytes)?;
         if self.base.keeps_log() {
             let message = Message::Promise {
                 stream: stream.to_owned(),
@@ -126,7 +118,7 @@ impl Hub {
             self.said(&message);
             self.is_needed = true;
         }
-        let source = self.source(source);
+        let source = self.sources.spoke(id, source, None);
         self.streams
             .watermark(id, source, Time(time_ms))
             .map_err(refused)

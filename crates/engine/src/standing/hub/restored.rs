@@ -19,7 +19,7 @@ use crate::error::{Kind, QueryError};
 use crate::moment::Graph;
 use crate::options::Options;
 use rdf::dictionary::LiveDictionary;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 use stream::{Differences, Evaluation, PartId, QueryId, SealPoint, SourceId, StreamId, Time};
@@ -98,19 +98,18 @@ impl Hub {
         settings: &super::HubStream,
     ) -> Result<StreamPicture, QueryError> {
         let mut stream = self.streams.image(id).map_err(refused)?;
-        let outside = self.sources.iter().map(|(name, number)| {
-            let position = self.positions.get(&(id, name.clone())).copied();
-            (*number, Source::Outside(name.clone()), position)
-        });
+        let outside = self.sources.of(id).into_iter();
+        let outside = outside
+            .map(|(name, number, position)| (number, Source::Outside(name.to_owned()), position));
         let queries = self.queries.iter().map(|(number, query)| {
             let source = Source::Query(query.name.clone());
             (SourceId(number.0 + OF_QUERIES), source, None)
         });
         let mut sources = Vec::new();
         let mut places: BTreeMap<SourceId, u64> = BTreeMap::new();
+        let known: BTreeSet<SourceId> = stream.sources.iter().map(|(known, _)| *known).collect();
         for (number, source, position) in outside.chain(queries) {
-            let is_known = stream.sources.iter().any(|(known, _)| *known == number);
-            if is_known || position.is_some() {
+            if known.contains(&number) || position.is_some() {
                 places.insert(number, sources.len() as u64);
                 sources.push((source, position));
             }
@@ -145,11 +144,12 @@ impl Hub {
             .collect();
         for picture in &image.streams {
             let mut stream = picture.stream.clone();
+            let mut upcoming = self.sources.upcoming();
             let numbers: Vec<SourceId> = picture
                 .sources
                 .iter()
                 .map(|(source, _)| match source {
-                    Source::Outside(name) => self.source(name),
+                    Source::Outside(_) => upcoming.next().expect("numbers do not end"),
                     Source::Query(name) => {
                         SourceId(number_of.get(name.as_str()).copied().unwrap_or(0) + OF_QUERIES)
                     }
@@ -163,8 +163,8 @@ impl Hub {
             let id = made.map_err(refused)?;
             self.settings.insert(id, picture.settings.clone());
             for (source, position) in &picture.sources {
-                if let (Source::Outside(name), Some(position)) = (source, position) {
-                    self.positions.insert((id, name.clone()), *position);
+                if let Source::Outside(name) = source {
+                    self.sources.spoke(id, name, *position);
                 }
             }
         }
@@ -235,12 +235,7 @@ impl Hub {
     ) -> Result<(), QueryError> {
         let id = self.stream(&message.stream)?;
         let number = match &message.source {
-            Source::Outside(name) => {
-                if let Some(next) = message.next_position {
-                    self.positions.insert((id, name.clone()), next);
-                }
-                self.source(name)
-            }
+            Source::Outside(name) => self.sources.spoke(id, name, message.next_position),
             Source::Query(name) => SourceId(self.query(name)?.0 + OF_QUERIES),
         };
         let items = self.base.with_dictionary(&mut self.terms.given, |live| {

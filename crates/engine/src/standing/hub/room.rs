@@ -1,7 +1,7 @@
 //! The memory of a hub on the one account of its database ([`crate::budget`]).
 //!
 //! A push asks for what its items and their terms may take before they are taken. What streams hold is said again after
-//! everything that changes it: open and sealed items, slices and panes, indexes of windows, transient terms, and the reports that are kept for
+//! everything that changes it: open and sealed items, slices and panes, indexes of windows, transient terms, sources, and the reports that are kept for
 //! consumers. So queries have what streams leave, and the other way round.
 //!
 //! Where there is no room, the stream that is pushed to gives up what it can make again and what it keeps for nobody; then
@@ -39,11 +39,12 @@ impl Hub {
             settings,
             journals,
             windows,
+            sources,
             ..
         } = self;
         if let Some(share) = share {
             let held = |id: &StreamId| streams.status(*id).map_or(0, |it| it.held_bytes);
-            let streams: u64 = settings.keys().map(held).sum();
+            let streams = settings.keys().map(held).sum::<u64>() + sources.all_bytes();
             let reports = journals.as_ref().map_or(0, |journals| journals.bytes());
             share.set(streams + windows.bytes() + reports);
         }
@@ -55,13 +56,17 @@ impl Hub {
         self.say_held();
     }
 
-    /// Asks for room for items that are about to be taken.
+    /// Asks for room for items that are about to be taken, and for so many bytes beside them.
     pub(super) fn ask_room(
         &mut self,
         stream: StreamId,
         items: &[TimedQuads],
+        beside_bytes: u64,
     ) -> Result<(), QueryError> {
-        let bytes = items.iter().map(bytes_of).sum();
+        let bytes = items.iter().map(bytes_of).sum::<u64>() + beside_bytes;
+        if bytes == 0 {
+            return Ok(());
+        }
         if self.ask(stream, bytes).is_ok() {
             return Ok(());
         }

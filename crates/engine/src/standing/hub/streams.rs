@@ -134,8 +134,8 @@ impl Hub {
         self.streams.drop_stream(id).map_err(refused)?;
         self.settings.remove(&id);
         self.arrivals.remove(&id);
+        self.sources.forget_stream(id);
         self.say_held();
-        self.positions.retain(|(stream, _), _| *stream != id);
         let is_other = |seal: &Seal| seal.stream != id;
         self.taken.retain(is_other);
         let is_other = |late: &LateSeal| late.stream != id;
@@ -168,11 +168,12 @@ impl Hub {
         let sealed_bytes = held.item_bytes + held.slice_bytes;
         Ok(StreamFigures {
             name: settings.name.clone(),
-            held_bytes: status.held_bytes,
+            held_bytes: status.held_bytes + self.sources.bytes(id),
             open_bytes: status.held_bytes.saturating_sub(sealed_bytes + term_bytes),
             item_bytes: held.item_bytes,
             slice_bytes: held.slice_bytes,
             term_bytes,
+            source_bytes: self.sources.bytes(id),
             items: held.items,
             quads: held.quads,
         })
@@ -196,8 +197,9 @@ impl Hub {
 
     /// What a stream holds (bytes).
     pub(in crate::standing) fn held_bytes(&self, name: &str) -> Result<u64, QueryError> {
-        let status = self.streams.status(self.stream(name)?);
-        Ok(status.map_err(refused)?.held_bytes)
+        let id = self.stream(name)?;
+        let status = self.streams.status(id).map_err(refused)?;
+        Ok(status.held_bytes + self.sources.bytes(id))
     }
 
     pub(super) fn info(&self, id: StreamId) -> Result<StreamInfo, QueryError> {
@@ -221,34 +223,39 @@ impl Hub {
             items: held.items,
             quads: held.quads,
             term_bytes: held.term_bytes,
+            source_bytes: held.source_bytes,
             arrivals: self.arrivals.get(&id).copied().unwrap_or_default(),
             source_count: sources.len() as u64,
             idle_source_count: idle as u64,
-            sources: self.slowest(sources),
+            sources: self.slowest(id, sources),
             queries: readers.map(|query| query.name.clone()).collect(),
         })
     }
 
     /// The sources that a stream waits for, the slowest first, then those that are idle.
-    fn slowest(&self, mut sources: Vec<SourceStatus>) -> Vec<SourceInfo> {
-        sources.sort_by_key(|source| (source.is_idle, source.promised));
-        sources.truncate(SOURCES_SHOWN);
+    fn slowest(&self, stream: StreamId, mut sources: Vec<SourceStatus>) -> Vec<SourceInfo> {
+        let rank = |source: &SourceStatus| (source.is_idle, source.promised, source.source);
+        if sources.len() > SOURCES_SHOWN {
+            sources.select_nth_unstable_by_key(SOURCES_SHOWN, rank);
+            sources.truncate(SOURCES_SHOWN);
+        }
+        sources.sort_unstable_by_key(rank);
         let info = |source: SourceStatus| SourceInfo {
-            name: self.source_name(source.source),
+            name: self.source_name(stream, source.source),
             watermark_ms: source.promised.0,
             is_idle: source.is_idle,
         };
         sources.into_iter().map(info).collect()
     }
 
-    fn source_name(&self, source: SourceId) -> String {
+    fn source_name(&self, stream: StreamId, source: SourceId) -> String {
         let of_query = |number: u64| self.queries.get(&QueryId(number));
         if let Some(query) = source.0.checked_sub(OF_QUERIES).and_then(of_query) {
             return query.name.clone();
         }
-        let known = self.sources.iter().find(|(_, number)| **number == source);
         // The only source without a name is what gives late items to a side stream.
-        known.map_or_else(|| "late".to_owned(), |(name, _)| name.clone())
+        let known = self.sources.name(stream, source).unwrap_or("late");
+        known.to_owned()
     }
 
     /// Counts items that came now.

@@ -20,6 +20,7 @@
 use super::super::costs::timed;
 use super::super::items::{BlankScope, Numbering, TimedQuads};
 use super::super::log::items::ItemsText;
+use super::super::log::messages::Source;
 use super::feed::Said;
 use super::{Hub, refused};
 use crate::error::QueryError;
@@ -88,7 +89,11 @@ impl Hub {
         scope: Option<&mut BlankScope>,
         items: &[TimedQuads],
     ) -> Result<Accepted, QueryError> {
-        self.ask_room(stream, items)?;
+        let source_bytes = match &said.source {
+            Source::Outside(name) => self.source_room(stream, name)?,
+            Source::Query(_) => 0,
+        };
+        self.ask_room(stream, items, source_bytes)?;
         let accepted = self.accept_asked(stream, source, said, scope, items);
         self.say_held();
         accepted

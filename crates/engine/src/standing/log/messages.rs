@@ -4,6 +4,7 @@
 //! stream  drop  query  drop  pause  resume   what people do
 //! instances  drop                            the same, of templates
 //! items  promise                             what a source brought, as text, before anybody is told that it was taken
+//! forget                                     sources that promise nothing any more and are remembered no longer
 //! late  reveal                               what came late is stored, and revises
 //! gap                                        what a query had for a stream is not there
 //! seal                                       which items a span of a stream has, once and for all
@@ -56,6 +57,11 @@ pub(in crate::standing) enum Message {
         source: String,
         time_ms: u64,
         now_ms: u64,
+    },
+    /// Sources of a stream are forgotten: nobody waits for them, and they count no items.
+    ForgetSources {
+        stream: String,
+        sources: Vec<String>,
     },
     /// A span of a stream is decided.
     Seal { stream: String, until: SealPoint },
@@ -142,6 +148,7 @@ const ADD_INSTANCES: u8 = 13;
 const DROP_INSTANCE: u8 = 14;
 const GAP: u8 = 15;
 const COMPARED_REPORT: u8 = 16;
+const FORGET_SOURCES: u8 = 17;
 
 impl Message {
     /// Appends it.
@@ -195,6 +202,11 @@ impl Message {
                 put.text(source);
                 put.number(*time_ms);
                 put.number(*now_ms);
+            }
+            Message::ForgetSources { stream, sources } => {
+                named(put, FORGET_SOURCES, stream);
+                put.number(sources.len() as u64);
+                sources.iter().for_each(|source| put.text(source));
             }
             Message::LateStored => put.bytes.push(LATE_STORED),
             Message::Reveal { stream } => named(put, REVEAL, stream),
@@ -253,6 +265,12 @@ impl Message {
                 source: take.text()?,
                 time_ms: take.number()?,
                 now_ms: take.number()?,
+            },
+            FORGET_SOURCES => Message::ForgetSources {
+                stream: take.text()?,
+                sources: (0..take.count()?)
+                    .map(|_| take.text())
+                    .collect::<Result<_, _>>()?,
             },
             LATE_STORED => Message::LateStored,
             REVEAL => Message::Reveal {
@@ -503,6 +521,10 @@ mod tests {
                 chunk: vec![1, 2, 3],
             }),
             Message::Items(ItemsMessage::default()),
+            Message::ForgetSources {
+                stream: name(),
+                sources: vec![String::new(), name()],
+            },
             Message::Promise {
                 stream: name(),
                 source: name(),
