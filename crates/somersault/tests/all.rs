@@ -25,6 +25,7 @@ mod sampling;
 mod service;
 mod shapes;
 mod standing_crash;
+mod standing_lost;
 mod standing_sources;
 mod statistics;
 mod sticky_disk;

@@ -8,7 +8,7 @@ use super::setting::{Setting, incomplete_before, seed};
 use super::windows::{Slices, Windows};
 use crate::budget::Budget;
 use crate::database::Database;
-use crate::error::QueryError;
+use crate::error::{Kind, QueryError};
 use crate::moment::Graph;
 use crate::stop::StopToken;
 use explore::Limits;
@@ -41,6 +41,20 @@ pub(super) struct Registered {
     pub(super) failures: u64,
     /// What was told, where late items revise it.
     pub(super) revisions: Option<Revisions>,
+    /// Answers that reports are compared with and that are not known any more.
+    pub(super) lost: Option<Lost>,
+}
+
+/// Answers that were made before a stop and could not be made again behind it. Whoever follows the query is told so with the first
+/// report that would have been compared with one of them; that report counts from nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Lost {
+    /// Their closes, ascending.
+    pub(super) closes: Vec<Time>,
+    /// Why the last of them could not be made.
+    pub(super) why: String,
+    /// Whether the next report would be compared with the last of them.
+    pub(super) is_last: bool,
 }
 
 /// Which answers the next report of a query is compared with.
@@ -71,6 +85,50 @@ impl Registered {
         let is_kept_back = self.planned.query.report.nonempty && ready.is_empty();
         let has_instances = self.many.as_ref().is_none_or(|it| it.instances.len() > 0);
         has_instances && !is_kept_back
+    }
+
+    /// An answer of before the last stop could not be made again: what would be compared with it counts from nothing.
+    pub(super) fn lose(&mut self, close: Time, error: &QueryError) {
+        let lost = self.lost.get_or_insert_with(|| Lost {
+            closes: Vec::new(),
+            why: String::new(),
+            is_last: true,
+        });
+        lost.closes.push(close);
+        lost.why.clone_from(&error.message);
+        lost.is_last = true;
+        let (relation, difference) = {
+            let standing = &self.planned.query;
+            (standing.relation, standing.difference)
+        };
+        self.differences = Differences::new(relation, difference);
+        if let Some(many) = &mut self.many {
+            many.differences = Differences::new(relation, difference);
+        }
+    }
+
+    /// The next report is compared with an answer that is known.
+    pub(super) fn found(&mut self) {
+        if let Some(lost) = &mut self.lost {
+            lost.is_last = false;
+        }
+    }
+
+    /// What is to be said before the reports of an evaluation that is compared with an answer which is lost. Asked before it is
+    /// evaluated.
+    pub(super) fn unfounded(&self, ready: &Evaluation) -> Option<QueryError> {
+        let lost = self.lost.as_ref().filter(|_| self.answers(ready))?;
+        let close = match &self.revisions {
+            Some(revisions) if ready.is_revision => revisions.unfounded(ready.close, &lost.closes),
+            _ => lost.closes.last().copied().filter(|_| lost.is_last),
+        }?;
+        let message = format!(
+            "the answer at {} ms, which the next report is compared with, could not be made again after a stop: {}",
+            close.0, lost.why
+        );
+        Some(QueryError::new(Kind::Unavailable, message).with_hint(
+            "the next report counts from nothing: take its rows as the whole answer, or ask for all rows with RSTREAM",
+        ))
     }
 
     /// The report of an evaluation that failed.

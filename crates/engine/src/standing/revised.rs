@@ -92,6 +92,21 @@ impl Revisions {
         }
     }
 
+    /// The lost answer without which a revision of a close is not the difference from what was told, if there is one: its own, or
+    /// the one that it is compared with. `lost`: closes whose answers are not kept.
+    pub(super) fn unfounded(&self, close: Time, lost: &[Time]) -> Option<Time> {
+        if self.answers.contains_key(&close) && self.relation == Relation::Rows {
+            return None;
+        }
+        let before = self.answers.range(..close).next_back().map(|it| *it.0);
+        let is_own = |it: Time| it == close && !self.answers.contains_key(&close);
+        let is_compared = |it: Time| {
+            self.relation != Relation::Rows && it < close && before.is_none_or(|before| before < it)
+        };
+        let mut lost = lost.iter().copied();
+        lost.find(|it| is_own(*it) || is_compared(*it))
+    }
+
     /// The last answer that was told, with the change that revisions made.
     pub(super) fn last(&self) -> Option<(Time, &Bag)> {
         let (close, kept) = self.answers.last_key_value()?;
@@ -242,6 +257,25 @@ mod tests {
                 assert_eq!(found, tells, "seed {seed}, close {close}, {relation:?}");
                 before = now;
             }
+        }
+    }
+
+    #[test]
+    fn a_revision_beside_a_lost_answer_is_unfounded() {
+        for relation in [Relation::Rows, Relation::Insertions] {
+            let mut revisions = Revisions::new(1000, relation, Difference::Multiset);
+            for close in [10, 30] {
+                revisions.told(Time(close), &[row(1)]);
+            }
+            let lost = [Time(20)];
+            let of = |revisions: &Revisions, close| revisions.unfounded(Time(close), &lost);
+            assert_eq!(of(&revisions, 10), None);
+            assert_eq!(of(&revisions, 20), Some(Time(20)));
+            let is_compared = relation == Relation::Insertions;
+            let expected = is_compared.then_some(Time(20));
+            assert_eq!(of(&revisions, 30), expected, "{relation:?}");
+            revisions.revise(Time(20), &[row(2)]);
+            assert_eq!([20, 30].map(|close| of(&revisions, close)), [None, None]);
         }
     }
 

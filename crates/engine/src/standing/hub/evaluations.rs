@@ -47,11 +47,15 @@ impl Hub {
         let database = self.base.database()?.clone();
         let terms = TransientView::new(&seen.dictionary, &self.terms.transient);
         if let Some(query) = self.queries.get_mut(due.ready.query) {
-            // It was answered then. What fails all the same leaves what is compared as it was.
+            // It was answered then. If it fails all the same, the next report says so.
             let windows = source_windows(&mut self.windows, query, &due.ready);
-            drop(guarded(|| {
-                evaluated(&database, &due.graph, &terms, windows, query, &due.ready)
-            }));
+            let made =
+                guarded(|| evaluated(&database, &due.graph, &terms, windows, query, &due.ready));
+            match made {
+                Ok(_) if query.answers(&due.ready) => query.found(),
+                Ok(_) => {}
+                Err(error) => query.lose(due.ready.close, &error),
+            }
             // Instances that came later had no answer then.
             if let Some(many) = &mut query.many {
                 many.differences.retain(|(number, _)| *number <= due.made);
@@ -75,6 +79,7 @@ impl Hub {
         let windows = timed(&mut self.costs.windows, || {
             source_windows(&mut self.windows, query, ready)
         });
+        let unfounded = query.unfounded(ready);
         let evaluated = timed(&mut self.costs.evaluating, || {
             guarded(|| evaluated(&database, graph, &terms, windows, query, ready))
         });
@@ -88,16 +93,26 @@ impl Hub {
             Compared::Last | Compared::All => Basis::Nothing,
         };
         let policy = query.planned.query.report;
-        let is_repeatable =
-            evaluated.is_ok() && query.planned.query.freshness == Freshness::Aligned;
+        let unfounded = unfounded.filter(|_| has_answer);
+        let is_repeatable = has_answer
+            && unfounded.is_none()
+            && query.planned.query.freshness == Freshness::Aligned;
         let may_repeat = query.planned.query.emit == Emit::AtLeastOnce;
         let mut reports = evaluated.unwrap_or_else(|error| vec![query.failed(ready, error)]);
+        let is_unfounded = unfounded.is_some();
+        if let Some(error) = unfounded {
+            query.failure = Some(error.message.clone());
+            reports.insert(0, query.failed(ready, error));
+        }
+        if has_answer && query.answers(ready) && !ready.is_revision {
+            query.found();
+        }
         let (writes, name) = (query.writes, query.name.clone());
         if let Some(target) = writes {
             let rows = reports.iter().flat_map(|report| &report.rows);
             let quads: Vec<Quad> = rows.filter_map(quad_of).collect();
             let written = self.write(target, &name, ready, quads);
-            if written.is_err() || !has_answer {
+            if written.is_err() || !has_answer || is_unfounded {
                 self.note_gap(target, ready.close)?;
             }
             if let (Err(error), Some(query)) = (written, self.queries.get_mut(ready.query)) {

@@ -228,6 +228,7 @@ impl Hub {
                 failure: None,
                 failures: 0,
                 revisions,
+                lost: None,
             },
         );
         Ok(name)

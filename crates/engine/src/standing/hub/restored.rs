@@ -82,6 +82,7 @@ impl Hub {
                 first_ms: first.0,
                 extra_ms: extra.iter().map(|time| time.0).collect(),
                 answers: query.revisions.iter().flat_map(kept).collect(),
+                lost: query.lost.clone(),
                 instances: self.kept_instances(query.many.as_deref(), 0)?,
                 instance_state: match &query.many {
                     Some(many) => many.differences.state().clone(),
@@ -193,6 +194,7 @@ impl Hub {
                 registered.evaluations = query.evaluations;
                 registered.close = query.close_ms.map(Time);
                 registered.failure.clone_from(&query.failure);
+                registered.lost.clone_from(&query.lost);
                 registered.differences =
                     Differences::resumed(relation, difference, query.state.clone());
                 if let Some(revisions) = &mut registered.revisions {
@@ -330,6 +332,11 @@ impl Hub {
         query.evaluations += 1;
         query.close = Some(close);
         let compared = query.compared();
+        let is_first = ready.as_ref().is_some_and(|ready| !ready.is_revision);
+        if is_first && matches!(basis, Basis::Snapshot(_)) {
+            // Whoever follows was told.
+            query.found();
+        }
         if compared == Compared::Nothing || basis == Basis::Nothing {
             return None;
         }

@@ -7,7 +7,8 @@
 //!                    sources: count, (source, promise, next position?)*, items, items that revise, late items,
 //!                    promise as a side stream?, gaps: count, (first, last)*)*
 //! items    = count, (time, quads)*, chunk
-//! queries  = count, (name, text, from, paused, evaluations, close?, failure?, state: count, (row, times)*)*
+//! queries  = count, (name, text, from, paused, evaluations, close?, failure?, state: count, (row, times)*, ...
+//!                    lost: (closes, why, is last)?)*
 //! journals = count, (name, last that was let go, lines: count, line*)*
 //! ```
 //!
@@ -21,6 +22,7 @@ use crate::change::Image;
 use crate::error::{Kind, QueryError};
 use crate::standing::info::HubStream;
 use crate::standing::journal::Journal;
+use crate::standing::registered::Lost;
 use crate::standing::report::ReportRow;
 use rdf::dictionary::{DictionaryView, LiveDictionary};
 use rdf::transient::{TransientTerms, TransientView};
@@ -30,7 +32,7 @@ use std::sync::Arc;
 use stream::{Items, SourceId, StreamImage, Time};
 
 /// Of version 1 streams have no gaps.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 /// See the head of this file.
 #[derive(Debug, Default)]
@@ -77,6 +79,8 @@ pub(in crate::standing) struct QueryPicture {
     pub(in crate::standing) extra_ms: Vec<u64>,
     /// Answers that may be revised: their closes, how often they were, and their rows.
     pub(in crate::standing) answers: Vec<(u64, u64, BTreeMap<ReportRow, u64>)>,
+    /// Answers that could not be made again after a stop.
+    pub(in crate::standing) lost: Option<Lost>,
     /// The instances of a template.
     pub(in crate::standing) instances: Option<Vec<u8>>,
     /// As `state`, of a template.
@@ -196,7 +200,7 @@ impl HubImage {
             image.streams.push(take_stream(&mut take, version, live)?);
         }
         for _ in 0..take.count()? {
-            image.queries.push(take_query(&mut take)?);
+            image.queries.push(take_query(&mut take, version)?);
         }
         for _ in 0..take.count()? {
             let name = take.text()?;
@@ -295,6 +299,10 @@ fn put_query(put: &mut Put, query: &QueryPicture) {
         put_row(put, row);
         put.number(*times);
     }
+    put.flag(query.lost.is_some());
+    if let Some(lost) = &query.lost {
+        put_lost(put, lost);
+    }
 }
 
 fn put_bag(put: &mut Put, bag: &BTreeMap<ReportRow, u64>) {
@@ -315,7 +323,7 @@ fn put_row(put: &mut Put, row: &ReportRow) {
     }
 }
 
-fn take_query(take: &mut Take<'_>) -> Result<QueryPicture, Mistake> {
+fn take_query(take: &mut Take<'_>, version: u8) -> Result<QueryPicture, Mistake> {
     let mut query = QueryPicture {
         name: take.text()?,
         text: take.text()?,
@@ -328,6 +336,7 @@ fn take_query(take: &mut Take<'_>) -> Result<QueryPicture, Mistake> {
         first_ms: 0,
         extra_ms: Vec::new(),
         answers: Vec::new(),
+        lost: None,
         instances: None,
         instance_state: BTreeMap::new(),
     };
@@ -350,7 +359,26 @@ fn take_query(take: &mut Take<'_>) -> Result<QueryPicture, Mistake> {
         let key = (take.number()?, take_row(take)?);
         query.instance_state.insert(key, take.number()?);
     }
+    if version > 2 && take.flag()? {
+        query.lost = Some(take_lost(take)?);
+    }
     Ok(query)
+}
+
+fn put_lost(put: &mut Put, lost: &Lost) {
+    put.number(lost.closes.len() as u64);
+    lost.closes.iter().for_each(|close| put.number(close.0));
+    put.text(&lost.why);
+    put.flag(lost.is_last);
+}
+
+fn take_lost(take: &mut Take<'_>) -> Result<Lost, Mistake> {
+    let closes = (0..take.count()?).map(|_| Ok(Time(take.number()?)));
+    Ok(Lost {
+        closes: closes.collect::<Result<_, Mistake>>()?,
+        why: take.text()?,
+        is_last: take.flag()?,
+    })
 }
 
 fn take_bag(take: &mut Take<'_>) -> Result<BTreeMap<ReportRow, u64>, Mistake> {
