@@ -73,21 +73,28 @@ fn instances_are_read_while_others_have_the_streams() {
         parameters: vec!["s".to_owned()],
         rows: Box::new(rows.into_iter()),
     };
-    let registered = live.register_table(&text, "many", table(vec![row(0)]));
-    assert_eq!(registered.unwrap().1, 1);
-    let asked = live.clone();
-    let rows = std::iter::once_with(move || {
-        let (tell, told) = std::sync::mpsc::channel();
-        std::thread::spawn(move || tell.send(asked.queries().len()));
-        let served = told.recv_timeout(Duration::from_secs(5));
-        assert_eq!(served, Ok(2), "nobody is served while a table is read");
-        row(1)
-    });
-    let bindings = Bindings {
-        parameters: vec!["s".to_owned()],
-        rows: Box::new(rows),
+    // A row that comes when somebody else was told of so many queries.
+    let served = |number: u64, queries: usize| {
+        let asked = live.clone();
+        let rows = std::iter::once_with(move || {
+            let (tell, told) = std::sync::mpsc::channel();
+            std::thread::spawn(move || tell.send(asked.queries().len()));
+            let served = told.recv_timeout(Duration::from_secs(5));
+            assert_eq!(
+                served,
+                Ok(queries),
+                "nobody is served while a table is read"
+            );
+            row(number)
+        });
+        Bindings {
+            parameters: vec!["s".to_owned()],
+            rows: Box::new(rows),
+        }
     };
-    assert_eq!(live.add_instances("many", bindings), Ok(1));
+    let registered = live.register_table(&text, "many", served(0, 1));
+    assert_eq!(registered.unwrap().1, 1);
+    assert_eq!(live.add_instances("many", served(1, 2)), Ok(1));
     let mistake = || Err(QueryError::new(Kind::Syntax, "no row"));
     for (refused, kind) in [
         (vec![row(2), mistake()], Kind::Syntax),
