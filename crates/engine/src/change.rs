@@ -64,7 +64,7 @@ pub(crate) mod writer;
 pub(crate) use absorb::{absorb, reach, with_dictionary};
 pub use committed::Committed;
 pub use patch::RDF_PATCH;
-pub(crate) use replay::{Deaf, Listener, ReplayMoment};
+pub(crate) use replay::{Deaf, Listener, LogRecords, ReplayMoment};
 pub use store_write::{
     Documents, GraphState, GraphTarget, GraphWrite, GraphWritten, Precondition, RunningGraphChange,
     WriteMode,

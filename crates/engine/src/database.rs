@@ -233,6 +233,13 @@ impl Database {
         Ok(database)
     }
 
+    /// A graph that was read, for changes that nobody keeps.
+    pub(crate) fn unkept(graph: Graph, options: &Options) -> Database {
+        let database = Database::new(graph, Changes::InMemory, options);
+        database.inner.background.scrub.skip();
+        database
+    }
+
     fn new(graph: Graph, changes: Changes, options: &Options) -> Database {
         let published = Arc::new(RwLock::new(Arc::new(graph)));
         let pool = Pool::new(options.memory_pool_bytes);

@@ -67,5 +67,6 @@ pub use standing::{
     QueryInfo, Recording, Replay, ReplaySpan, ReportDocument, ReportKind, ReportRow, ReportRows,
     Reported, SourceInfo, StandingReport, StreamFigures, StreamInfo, Subscriber,
     SubscriptionFigures, SubscriptionInfo, SubscriptionLimits, Subscriptions, TemplateInfo,
-    TimedQuads, WeightedRow, WindowInfo, read_bindings, read_standing, recorded, statements,
+    TimedQuads, WeightedRow, WholeStore, WindowInfo, read_bindings, read_standing, recorded,
+    statements, whole_store,
 };

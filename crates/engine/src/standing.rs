@@ -41,6 +41,7 @@ mod report;
 mod revised;
 mod setting;
 mod subscribe;
+mod whole;
 mod windows;
 
 pub use bindings::{BindingsFormat, read_bindings};
@@ -63,3 +64,4 @@ pub use subscribe::{
     ChangePieces, LiveChange, Subscriber, SubscriptionFigures, SubscriptionInfo,
     SubscriptionLimits, Subscriptions, WeightedRow,
 };
+pub use whole::{WholeStore, whole_store};

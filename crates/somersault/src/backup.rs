@@ -2,8 +2,12 @@
 //!
 //! A backup is a store of its own: the graph as the last durable commit left it, written anew as one
 //! generation with an empty log. Reading needs no lock, so nobody waits for a backup, and what is
-//! committed meanwhile is not in it. It carries the number of its snapshot and the ids of its terms,
-//! so that a log of later records could go on from it.
+//! committed meanwhile is not in it. It carries the number of its snapshot and the ids of its terms.
+//!
+//! Streams and standing queries are in it as they stood then: items that are open or that windows may reach, what sources have
+//! promised and their positions, queries and what their reports are compared with, and the reports that are kept. What was
+//! ready and not reported is reported in the copy, as a start would ([`engine::whole_store`]). Sources that count their items
+//! push again from the positions that the copy knows, and nothing is there twice.
 //!
 //! What was written is checked as `check` does before anybody is told that it is done: a backup that
 //! was never read is a hope. A failure, and a cancel, leave nothing behind; a process that is killed leaves a
@@ -13,7 +17,7 @@
 use crate::upkeep::{self, Checked};
 use engine::change::open;
 use engine::moment::files::write_graph;
-use engine::{Graph, Kind, OpenError, QueryError};
+use engine::{Kind, OpenError, Options, QueryError, WholeStore, whole_store};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use store::delta::dictionary::Spilling;
@@ -106,17 +110,19 @@ pub fn backup(
     destination: &Path,
     is_stopped: &(dyn Fn() -> bool + Sync),
 ) -> Result<Copied, CopyError> {
-    let inside = |outer: &Path, inner: &Path| {
-        let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        whole(inner).starts_with(whole(outer))
-    };
-    if inside(location, destination) {
+    backup_on(&RealDisk, location, destination, is_stopped)
+}
+
+/// An error where a copy would lie within what is copied.
+fn refuse_inside(location: &Path, destination: &Path) -> Result<(), CopyError> {
+    let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    if whole(destination).starts_with(whole(location)) {
         return Err(CopyError::Taken {
             path: destination.to_owned(),
             what: "it is within the store that is to be copied".to_owned(),
         });
     }
-    backup_on(&RealDisk, location, destination, is_stopped)
+    Ok(())
 }
 
 /// [`backup`] on another disk.
@@ -127,6 +133,7 @@ pub fn backup_on(
     is_stopped: &(dyn Fn() -> bool + Sync),
 ) -> Result<Copied, CopyError> {
     let begun = Instant::now();
+    refuse_inside(location, destination)?;
     let taken = |what: &dyn std::fmt::Display| CopyError::Taken {
         path: destination.to_owned(),
         what: what.to_string(),
@@ -137,13 +144,14 @@ pub fn backup_on(
         Err(error) => return Err(taken(&error)),
     }
     directory::refuse_unfinished(disk, location).map_err(OpenError::from)?;
-    let graph = open::for_reading(disk, location)?;
+    let whole = whole_store(disk, location, &Options::default(), is_stopped)?;
     let copying = begin_copy(disk, destination).map_err(|error| match error {
         BeginError::Locked { .. } => taken(&"another backup or restore into it is running"),
         error => not_written(destination, &error),
     })?;
-    let copied = write(disk, &graph, &copying, is_stopped)
-        .and_then(|()| verified(disk, &graph, destination));
+    let copied = write(disk, &whole, &copying, is_stopped)
+        .and_then(|()| verified(disk, &whole, destination));
+    let graph = &whole.graph;
     match copied {
         Ok(bytes) => {
             let finished = copying.finish();
@@ -168,14 +176,24 @@ pub fn restore(
     location: &Path,
     is_stopped: &(dyn Fn() -> bool + Sync),
 ) -> Result<Copied, CopyError> {
-    let Checked { findings, .. } = upkeep::check(backup)?;
+    restore_on(&RealDisk, backup, location, is_stopped)
+}
+
+/// [`restore`] on another disk.
+pub fn restore_on(
+    disk: &dyn Disk,
+    backup: &Path,
+    location: &Path,
+    is_stopped: &(dyn Fn() -> bool + Sync),
+) -> Result<Copied, CopyError> {
+    let Checked { findings, .. } = upkeep::check_on(disk, backup)?;
     if let Some(finding) = findings.first() {
         return Err(CopyError::Damaged {
             path: backup.to_owned(),
             what: finding.to_string(),
         });
     }
-    self::backup(backup, location, is_stopped)
+    backup_on(disk, backup, location, is_stopped)
 }
 
 fn not_written(destination: &Path, error: &BeginError) -> CopyError {
@@ -187,11 +205,11 @@ fn not_written(destination: &Path, error: &BeginError) -> CopyError {
 
 fn write(
     disk: &dyn Disk,
-    graph: &Graph,
+    whole: &WholeStore,
     copying: &Copying<'_>,
     is_stopped: &(dyn Fn() -> bool + Sync),
 ) -> Result<(), CopyError> {
-    let destination = copying.lock().store();
+    let (graph, destination) = (&*whole.graph, copying.lock().store());
     let failed = |error: QueryError| CopyError::Write {
         path: destination.to_owned(),
         error: Box::new(error),
@@ -205,6 +223,8 @@ fn write(
     };
     write_graph(graph, &generation, spilling, is_stopped).map_err(failed)?;
     graph.sound().map_err(failed)?;
+    directory::beside::write(&generation, &whole.beside)
+        .map_err(|error| failed(QueryError::of_cause(&error, Kind::Output, &error)))?;
     generation
         .commit(graph.manifest_counts())
         .map_err(not_begun)?;
@@ -212,7 +232,8 @@ fn write(
 }
 
 /// Reads the copy as `check` does, and gives its size.
-fn verified(disk: &dyn Disk, graph: &Graph, destination: &Path) -> Result<u64, CopyError> {
+fn verified(disk: &dyn Disk, whole: &WholeStore, destination: &Path) -> Result<u64, CopyError> {
+    let graph = &*whole.graph;
     let unverified = |what: String| CopyError::Unverified {
         path: destination.to_owned(),
         what,
@@ -231,6 +252,13 @@ fn verified(disk: &dyn Disk, graph: &Graph, destination: &Path) -> Result<u64, C
             graph.snapshot.number()
         );
         return Err(unverified(what));
+    }
+    let opened = directory::open(disk, destination).map_err(OpenError::from)?;
+    let beside = directory::beside::read(&opened).map_err(|error| unverified(error.to_string()))?;
+    if beside != whole.beside {
+        return Err(unverified(
+            "its streams are not those that were written".to_owned(),
+        ));
     }
     Ok(copy.stored_bytes)
 }

@@ -24,6 +24,7 @@ mod prefixes;
 mod sampling;
 mod service;
 mod shapes;
+mod standing_backup;
 mod standing_crash;
 mod standing_lost;
 mod standing_sources;

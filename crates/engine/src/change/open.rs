@@ -51,6 +51,69 @@ pub fn for_reading(disk: &dyn Disk, location: &Path) -> Result<Graph, OpenError>
     }
 }
 
+/// The graph as it is now, read beside whoever changes it, and one who was told what the generation keeps beside the graph and
+/// what the log says since. `listener` makes one for each attempt.
+pub(crate) fn for_reading_told<L: Listener>(
+    disk: &dyn Disk,
+    location: &Path,
+    listener: &dyn Fn() -> L,
+) -> Result<(Graph, L), OpenError> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let opened = directory::open(disk, location)?;
+        let mut told = listener();
+        match read_told(disk, location, &opened, &mut told) {
+            Ok(graph) => return Ok((graph, told)),
+            Err(error) => {
+                let newest = directory::open(disk, location)?.manifest().generation;
+                if newest == opened.manifest().generation || tries == TRIES {
+                    return Err(error);
+                }
+            }
+        }
+    }
+}
+
+fn read_told(
+    disk: &dyn Disk,
+    location: &Path,
+    opened: &Opened,
+    listener: &mut dyn Listener,
+) -> Result<Graph, OpenError> {
+    let graph = graph_of(opened)?;
+    let kept = kept_of(opened)?;
+    let first = graph.snapshot.number() + 1;
+    // The log is read several times, and what comes meanwhile is of another moment.
+    let mut last = 0;
+    log::read_tail(disk, location, first, &mut |number, _| {
+        last = number;
+        ControlFlow::Continue(())
+    })?;
+    let records = |from: u64, each: &mut dyn FnMut(u64, &[u8]) -> ControlFlow<()>| {
+        let mut known = |number: u64, record: &[u8]| {
+            if number > last {
+                return ControlFlow::Break(());
+            }
+            each(number, record)
+        };
+        log::read_tail(disk, location, from, &mut known).map(drop)
+    };
+    listener
+        .begin(&kept, &graph, &records)
+        .map_err(OpenError::Replay)?;
+    let mut replay = Applying::new(graph, Unlimited);
+    records(first, &mut |number, record| {
+        replay.apply_told(number, record, listener)
+    })?;
+    replay.finish()
+}
+
+/// What a generation keeps beside its graph.
+fn kept_of(opened: &Opened) -> Result<Vec<u8>, OpenError> {
+    directory::beside::read(opened).map_err(|error| OpenError::Replay(error.into()))
+}
+
 /// The graph as far as its log is known to be durable, with the place from where it goes on. An error once
 /// `is_stopped`, which is asked between the steps of opening, and before each record.
 pub(crate) fn for_following(
@@ -126,12 +189,11 @@ pub(crate) fn for_writing(
     let lock = lock_writer(&*disk, location)?;
     let opened = directory::open(&*disk, location)?;
     let graph = graph_of(&opened)?;
-    let kept =
-        store::directory::beside::read(&opened).map_err(|error| OpenError::Replay(error.into()))?;
+    let kept = kept_of(&opened)?;
     let first = graph.snapshot.number() + 1;
     let (log, _) = FileLog::open_with(Arc::clone(&disk), location, first, options.log.clone())?;
     listener
-        .begin(&kept, &graph, &log)
+        .begin(&kept, &graph, &|from, each| log.read(from, each))
         .map_err(OpenError::Replay)?;
     let mut replay = Applying::new(graph, Unlimited);
     log.read(first, &mut |number, record| {

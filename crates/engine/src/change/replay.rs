@@ -13,7 +13,7 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use store::delta::{Account, ApplyError, ChangedGraphs, Replay, ResolveError};
-use store::log::Log;
+use store::log::LogError;
 use store::record::RecordReader;
 
 /// A replay that keeps its first error.
@@ -24,10 +24,15 @@ pub(super) struct Applying<A: Account> {
     failed: Option<QueryError>,
 }
 
+/// Gives the records of a log from a number on, in order, until `each` breaks; see [`Log::read`](store::log::Log::read).
+pub(crate) type LogRecords<'l> =
+    dyn Fn(u64, &mut dyn FnMut(u64, &[u8]) -> ControlFlow<()>) -> Result<(), LogError> + 'l;
+
 /// Is told what others than the graph keep in a log, in order, while it is replayed.
 pub(crate) trait Listener {
     /// What the generation keeps beside the graph, and the log whose records behind it are told next.
-    fn begin(&mut self, kept: &[u8], graph: &Graph, log: &dyn Log) -> Result<(), QueryError>;
+    fn begin(&mut self, kept: &[u8], graph: &Graph, log: &LogRecords<'_>)
+    -> Result<(), QueryError>;
 
     /// A record, which has been applied, with its messages, of which there may be none. Their new blank nodes are those of the record.
     fn hear(
@@ -44,7 +49,7 @@ pub(crate) struct Deaf {
 }
 
 impl Listener for Deaf {
-    fn begin(&mut self, _: &[u8], _: &Graph, _: &dyn Log) -> Result<(), QueryError> {
+    fn begin(&mut self, _: &[u8], _: &Graph, _: &LogRecords<'_>) -> Result<(), QueryError> {
         Ok(())
     }
 

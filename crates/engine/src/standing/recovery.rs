@@ -22,14 +22,13 @@ use super::journal::Journals;
 use super::log::codec::Take;
 use super::log::image::HubImage;
 use super::log::messages::{Basis, Message, ReportLine};
-use crate::change::{Listener, ReplayMoment};
+use crate::change::{Listener, LogRecords, ReplayMoment};
 use crate::error::{Kind, QueryError};
 use crate::moment::Graph;
 use crate::options::Options;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use store::log::Log;
 use store::record::RecordReader;
 use stream::{SealPoint, StreamId};
 
@@ -147,7 +146,7 @@ impl Recovery {
         Some((self.hub?, self.journals))
     }
 
-    fn scanned(&self, first: u64, log: &dyn Log) -> Result<Scan, QueryError> {
+    fn scanned(&self, first: u64, log: &LogRecords<'_>) -> Result<Scan, QueryError> {
         let mut scan = Scan::default();
         for query in self.hub.iter().flat_map(Hub::queries) {
             scan.ask(&query.name, query.text.as_deref().unwrap_or_default());
@@ -156,7 +155,7 @@ impl Recovery {
             }
         }
         let mut failed = None;
-        log.read(
+        log(
             first,
             &mut |number, record| match each_message(record, &mut |message| {
                 scan.read(number, message);
@@ -304,7 +303,12 @@ impl Recovery {
 }
 
 impl Listener for Recovery {
-    fn begin(&mut self, kept: &[u8], graph: &Graph, log: &dyn Log) -> Result<(), QueryError> {
+    fn begin(
+        &mut self,
+        kept: &[u8],
+        graph: &Graph,
+        log: &LogRecords<'_>,
+    ) -> Result<(), QueryError> {
         let live = graph.dictionary.live();
         let mut image = HubImage::decode(kept, live)?;
         let mut hub = Hub::replaying(live);
