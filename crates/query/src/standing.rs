@@ -55,6 +55,8 @@ pub struct StandingQuery {
     pub multiset: bool,
     /// Whether it asks when triples came (`timestamp()`).
     pub asks_times: bool,
+    /// Whether some pattern of it is of the stored graph, be it beside windows in one source.
+    pub sees_stored: bool,
     /// How often a report reaches its consumers.
     pub emit: Emit,
     /// What of the stored graph an answer sees.

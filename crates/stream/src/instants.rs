@@ -59,9 +59,14 @@ impl<'a> Instants<'a> {
     /// Up to when the stream of a window must be covered before the query is evaluated at `instant`.
     pub(crate) fn need(&self, window: usize, instant: Time) -> Time {
         if self.on_change() {
-            instant
+            return instant;
+        }
+        let reach = &self.reaches[window];
+        let needed = reach.needs_at_close(instant);
+        if self.schedule.sees_stored {
+            needed.max(reach.batches_until(instant))
         } else {
-            self.reaches[window].needs_at_close(instant)
+            needed
         }
     }
 

@@ -51,7 +51,7 @@
 //!     partial_first: false,
 //! };
 //! let report = Report { when: When::Close, nonempty: true, rows: false };
-//! let schedule = Schedule { windows: vec![window], report, every_ms: None, lateness_ms: 0, asks_arrivals: false, revise_ms: None };
+//! let schedule = Schedule { windows: vec![window], report, every_ms: None, lateness_ms: 0, asks_arrivals: false, sees_stored: false, revise_ms: None };
 //! streams.register(QueryId(1), schedule, Time(0))?;
 //!
 //! let id = |number| VertexId::new(Tag::Iri, number);

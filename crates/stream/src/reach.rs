@@ -327,6 +327,11 @@ impl Reach<'_> {
         }
     }
 
+    /// The end of the last batch of its stream that ends by an instant: up to there it is stored as the instant has it.
+    pub(crate) fn batches_until(&self, instant: Time) -> Time {
+        Time(instant.0 - instant.0 % self.sight.retained.grain_ms())
+    }
+
     /// Up to when its stream must be covered so that nothing of that instant is still open.
     pub(crate) fn needs_all(&self, instant: Time) -> Time {
         self.horizon(instant)

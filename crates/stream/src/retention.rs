@@ -131,6 +131,11 @@ impl Retained {
         }
     }
 
+    /// The length of its batches (milliseconds).
+    pub(crate) fn grain_ms(&self) -> u64 {
+        self.grain_ms
+    }
+
     /// None of those that an image says are gone.
     pub(crate) fn behind(grain_ms: u64, image: &StreamImage) -> Retained {
         Retained {

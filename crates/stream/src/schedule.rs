@@ -3,7 +3,7 @@
 //! A [`Schedule`] is made of a [`StandingQuery`] and the ids of the streams that it names. What this crate cannot do is
 //! refused here, by name, and nowhere later.
 
-use query::standing::{Bounds, Extent, Late, Report, StandingQuery, When};
+use query::standing::{Bounds, Extent, Freshness, Late, Report, StandingQuery, When};
 
 /// A stream, by its number. Numbers are given in order and never again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,6 +30,9 @@ pub struct Schedule {
     pub lateness_ms: u64,
     /// Whether the slices of its windows say when and how often each quad came.
     pub asks_arrivals: bool,
+    /// Whether answers see the stored graph as a close leaves it. An evaluation then waits for all batches that end by its
+    /// instant, also where its windows closed before: the commit that covers them is what it sees.
+    pub sees_stored: bool,
     /// Evaluations are made again for items that come so much too late (milliseconds); `None`: never.
     pub revise_ms: Option<u64>,
 }
@@ -114,6 +117,7 @@ impl Schedule {
             lateness_ms: query.lateness_ms.filter(|_| !is_revised).unwrap_or(0),
             revise_ms: query.lateness_ms.filter(|_| is_revised),
             asks_arrivals: query.multiset || query.asks_times,
+            sees_stored: query.sees_stored && query.freshness == Freshness::Aligned,
         };
         schedule.validate()?;
         Ok(schedule)

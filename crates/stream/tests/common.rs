@@ -61,6 +61,7 @@ pub fn schedule(windows: &[ScheduledWindow], report: Report) -> Schedule {
         every_ms: None,
         lateness_ms: 0,
         asks_arrivals: false,
+        sees_stored: false,
         revise_ms: None,
     }
 }

@@ -285,7 +285,14 @@ fn expected(schedule: &Schedule, naive: &[Naive<'_>], close: i64) -> Expected {
         let quads = items.iter().flat_map(|item| item.1.iter().copied());
         (quads.collect(), found.len() as u64)
     };
-    let need = |one: &Naive<'_>| if on_change { close } else { one.need(close) };
+    let need = |one: &Naive<'_>| {
+        let grain_ms = one.stream.grain_ms;
+        match schedule.sees_stored {
+            _ if on_change => close,
+            true => one.need(close).max(close / grain_ms * grain_ms),
+            false => one.need(close),
+        }
+    };
     Expected {
         close,
         windows: naive.iter().map(content).collect(),

@@ -436,6 +436,7 @@ fn random_schedule(random: &mut Random, streams: &[StreamId]) -> Schedule {
         asks_arrivals: random.chance(30),
         revise_ms: None,
         lateness_ms: *random.pick(&[0, 0, 0, 10]),
+        sees_stored: random.chance(50),
     }
 }
 

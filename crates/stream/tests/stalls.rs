@@ -1,6 +1,6 @@
 //! Streams that stall, sources that fall silent, streams and queries that come and go.
 
-use query::standing::Bounds;
+use query::standing::{Bounds, Extent, Origin, Report, When};
 use stream::{Definition, QueryId, SealPoint, SourceId, StreamError, StreamId, Streams, Time};
 
 use crate::common::{CLOSE, HERE, at, closes, drain, grained, range, schedule};
@@ -242,4 +242,57 @@ fn a_query_that_is_paused_holds_up_nobody() {
     );
     streams.push(five[0], SOURCE, &at(&[2000])).unwrap();
     assert!(drain(&mut streams).is_empty(), "all wait again");
+}
+
+/// A window that is over before its instant is ready at once; what sees the stored graph waits until all is stored that the
+/// instant covers.
+#[test]
+fn what_sees_the_stored_graph_waits_for_the_batches_of_its_instant() {
+    let (mut streams, five) = five(|number| grained(&format!("s{number}"), 100));
+    let periodic = Report {
+        when: When::Periodic { period_ms: 150 },
+        ..CLOSE
+    };
+    let alone = schedule(&[range(five[0], 500, 500, Bounds::LeftClosed)], periodic);
+    let stored = stream::Schedule {
+        sees_stored: true,
+        ..alone.clone()
+    };
+    let earlier = schedule(
+        &[stream::ScheduledWindow {
+            extent: Extent::Past {
+                from_ms: 500,
+                to_ms: 300,
+                step_ms: 100,
+                origin: Origin::Epoch { offset_ms: 50 },
+            },
+            ..each(five[0])
+        }],
+        CLOSE,
+    );
+    let earlier_stored = stream::Schedule {
+        sees_stored: true,
+        ..earlier.clone()
+    };
+    for (query, schedule) in (0..).zip([alone, stored, earlier, earlier_stored]) {
+        streams.register(QueryId(query), schedule, Time(0)).unwrap();
+    }
+    let came = |streams: &mut Streams, covered_ms: u64| {
+        streams
+            .watermark(five[0], SOURCE, Time(covered_ms))
+            .unwrap();
+        let ready = drain(streams);
+        let of_query = |query| {
+            let ready = ready.iter().filter(|one| one.query == QueryId(query));
+            closes(&ready.cloned().collect::<Vec<_>>())
+        };
+        [0, 1, 2, 3].map(of_query)
+    };
+    // The window of 500 ms holds to 1000; 650 is of the batch that ends at 600.
+    let first = [vec![600, 750, 900], vec![], vec![550, 650, 750], vec![550]];
+    assert_eq!(came(&mut streams, 500), first);
+    let second = [vec![], vec![600], vec![850], vec![650]];
+    assert_eq!(came(&mut streams, 600), second);
+    let third = [vec![], vec![750], vec![950], vec![750]];
+    assert_eq!(came(&mut streams, 700), third);
 }

@@ -80,6 +80,9 @@ pub(super) fn read(
     }
     let defaults = Defaults::of(dialect);
     let windows = windows(&streams, &defaults, &pragmas)?;
+    let sources = sources(&streams, dialect, &query);
+    let mut sees_stored = sources.iter().any(|it| it.stored != Stored::Nothing);
+    query.for_each_source_mut(&mut |source| sees_stored |= source.is_store());
     let every_ms = streams.registered.as_ref().and_then(|it| it.every_ms);
     let report = report(&defaults, &pragmas, &windows, every_ms)?;
     let relation = pragmas.relation.or(streams.relation);
@@ -92,12 +95,13 @@ pub(super) fn read(
         report,
         multiset: streams.are_bags,
         asks_times: streams.asks_times,
+        sees_stored,
         emit: pragmas.emit.unwrap_or(Emit::ExactlyOnce),
         freshness: pragmas.freshness.unwrap_or(Freshness::Aligned),
         late: pragmas.late.unwrap_or(Late::Side),
         lateness_ms: pragmas.lateness_ms,
         windows,
-        sources: sources(&streams, dialect, &query),
+        sources,
         name: streams.registered.map(|registered| registered.name),
         query,
     })

@@ -548,6 +548,7 @@ fn windows_are_called_as_their_text_calls_them() {
         },
         multiset: false,
         asks_times: false,
+        sees_stored: true,
         emit: Emit::AtLeastOnce,
         freshness: Freshness::Aligned,
         late: Late::Side,

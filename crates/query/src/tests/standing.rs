@@ -183,6 +183,31 @@ fn an_ordinary_query_has_no_windows() {
 }
 
 #[test]
+fn a_query_that_asks_windows_alone_does_not_see_what_is_stored() {
+    let sees_stored = |text: &str| {
+        let query = parse(text, &options());
+        query.expect(text).sees_stored
+    };
+    let window = "FROM NAMED WINDOW w:a ON s:a [RANGE PT1S STEP PT1S]";
+    let within = "WINDOW w:a { ?s ?p ?o OPTIONAL { ?o s:p+ ?s } }";
+    for (rest, expected) in [
+        ("", false),
+        ("VALUES ?s { s:x }", false),
+        ("?s s:p ?o", true),
+        ("FILTER(NOT EXISTS { ?s s:p* ?o })", true),
+        ("OPTIONAL { MINUS { GRAPH ?g {} } }", true),
+        ("{ SELECT ?s { ?s s:p ?o } }", true),
+    ] {
+        let text = format!("SELECT * {window} {{ {within} {rest} }}");
+        assert_eq!(sees_stored(&text), expected, "{text}");
+    }
+    let classic = "FROM STREAM s:a [RANGE 1s STEP 1s]";
+    let asks = "{ ?s ?p ?o }";
+    assert!(!sees_stored(&format!("SELECT * {classic} {asks}")));
+    assert!(sees_stored(&format!("SELECT * {classic} FROM g:a {asks}")));
+}
+
+#[test]
 fn pragmas_are_comments_of_an_ordinary_query() {
     let text = "#@ bounds=nonsense\nSELECT * { ?s ?p ?o }";
     crate::parse(text, &ParseOptions::default()).unwrap();

@@ -517,6 +517,36 @@ fn hub_of(texts: &[&str]) -> Hub {
     hub
 }
 
+/// The stored side of a close is what all batches left that end by it, also where its windows were over before.
+#[test]
+fn what_is_stored_is_that_of_the_close() {
+    let asked = "WHERE { WINDOW <urn:w> { ?some <urn:like> ?thing } ?who <urn:like> ?what }";
+    let window = |extent: &str| {
+        let declared = format!("FROM NAMED WINDOW <urn:w> ON <urn:likes> [{extent}]");
+        format!("SELECT DISTINCT ?who {declared} {asked}")
+    };
+    let past = window("FROM NOW-PT4S TO NOW-PT2S STEP PT2S");
+    let periodic = window("RANGE PT4S STEP PT4S");
+    let mut hub = hub_of(&[&past, &format!("#@ report=periodic=6s\n{periodic}")]);
+    let mut lines = Vec::new();
+    for (second, who) in [(1, "erik"), (3, "logan"), (5, "steve"), (7, "clint")] {
+        lines.extend(liked(&mut hub, second, who));
+    }
+    let told = |line: &String| {
+        let of = line.split("\"head\"").next().unwrap_or_default().to_owned();
+        (of, line.matches("urn:").count())
+    };
+    let told: Vec<(String, usize)> = lines.iter().map(told).collect();
+    let expected = [(4000, 0, 2), (6000, 0, 3), (6000, 1, 3)];
+    let expected = expected.map(|(close, query, count)| {
+        (
+            format!("{{\"close\":{close},\"query\":\"q{query}\","),
+            count,
+        )
+    });
+    assert_eq!(told, expected);
+}
+
 const LIKERS: &str = "SELECT ?who FROM NAMED WINDOW <urn:w> ON <urn:likes> [RANGE PT2S STEP PT2S]
     WHERE { WINDOW <urn:w> { ?who <urn:like> ?what } }";
 
