@@ -93,7 +93,7 @@ pub enum ConfigError {
 }
 
 /// The known keys with their defaults and a line of help each.
-pub const KEYS: [(&str, &str, &str); 34] = [
+pub const KEYS: [(&str, &str, &str); 35] = [
     (
         "server.bind",
         "127.0.0.1:7272",

@@ -97,7 +97,7 @@ fn check(case: &SuiteCase) -> Verdict {
             .to_vec(),
         base: testkit::suite::ROOT.to_owned(),
     };
-    let served = Served::new(engine::loaded(&input, &engine::options(None))?)?;
+    let served = Served::new(engine::loaded(&input, &engine::options(None, None))?)?;
     match case.name.as_str() {
         "returns-rdf" => FORMATS
             .iter()

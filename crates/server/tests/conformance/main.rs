@@ -176,7 +176,7 @@ impl Sender {
         };
         if !matches!(&self.served, Some((loaded, _)) if *loaded == wanted) {
             self.served = None;
-            let served = Served::new(engine::database(case)?)?;
+            let served = Served::new(engine::database(case, None)?)?;
             self.served = Some((wanted, served));
         }
         Ok(())
@@ -230,7 +230,7 @@ impl Sender {
 fn writable() -> Options {
     Options {
         memory_is_writable: true,
-        ..engine::options(None)
+        ..engine::options(None, None)
     }
 }
 
