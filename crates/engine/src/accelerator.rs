@@ -23,7 +23,7 @@ use query::plan::{Plan, Slot};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use store::delta::Version;
 
 /// Which queries begin on the device.
@@ -43,6 +43,10 @@ pub(crate) const STRIP_NS: f64 = 2e7;
 
 /// How long a strip may take, which is made to take some milliseconds. A device that needs longer is taken for lost.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long a query waits until another one leaves its room, at most, and between two looks.
+const WAIT_MAX: Duration = Duration::from_millis(20);
+pub(crate) const NAP: Duration = Duration::from_micros(20);
 
 /// What devices have done for queries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -187,6 +191,25 @@ impl Accelerator {
             return Err(Stays::ChoosesRows);
         }
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        let since = Instant::now();
+        loop {
+            let begun = self.begin_on_any(turn, version, prepared, workers);
+            let is_full = matches!(begun, Err(Stays::Gpu(GpuError::Busy)));
+            if !is_full || since.elapsed() > longest_wait(prepared.plan(), workers) {
+                return begun;
+            }
+            std::thread::sleep(NAP);
+        }
+    }
+
+    /// The same on the first device that has room, beginning with the one whose turn it is.
+    fn begin_on_any(
+        &self,
+        turn: usize,
+        version: &Version,
+        prepared: &Prepared<'_>,
+        workers: usize,
+    ) -> Result<Begun, Stays> {
         let mut stays = Stays::Never;
         for at in 0..self.doors.len() {
             let number = (turn + at) % self.doors.len();
@@ -362,6 +385,14 @@ fn expected_ns(section: &Section, plan: &Plan) -> (f64, f64) {
     let rows = covered.last().map_or(0.0, |step| step.estimate.rows);
     let cells = rows * section.columns() as f64;
     (cost_ns, report::device_ns(cost_ns, cells))
+}
+
+/// How long a query waits for a room, at most: half of what so many threads are expected to take, for those that are in the rooms take
+/// a hundredth of that.
+fn longest_wait(plan: &Plan, workers: usize) -> Duration {
+    let cost_ns: f64 = plan.steps.iter().map(|step| step.estimate.cost_ns).sum();
+    let half = cost_ns / workers.max(1) as f64 / 2.0;
+    Duration::from_nanos(half as u64).min(WAIT_MAX)
 }
 
 fn is_worth(plan: &Plan) -> bool {

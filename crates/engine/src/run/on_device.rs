@@ -9,18 +9,15 @@
 //! twice, and none may be missing.
 
 use super::{Consumer, Execution, clock};
-use crate::accelerator::{Accelerator, Begun, DeviceReport, PATIENCE, STRIP_NS, Took};
+use crate::accelerator::{Accelerator, Begun, DeviceReport, NAP, PATIENCE, STRIP_NS, Took};
 use crate::error::{Kind, QueryError};
 use explore::{Chunk, Limits, Seed, Status, StepProfile, Walk, WalkError};
 use gpu::{GpuError, Ran, Rows, Section};
 use rdf::{Lexicon, VertexId};
 use std::ops::{ControlFlow, Range};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use store::GraphView;
 use store::delta::GraphVersion;
-
-/// Between two looks at a device that takes its time.
-const NAP: Duration = Duration::from_micros(20);
 
 impl<'a> Execution<'_, 'a> {
     /// Walks the plan. The seed is the section's. Of the device's steps the last one has the rows and the time of all.
