@@ -87,7 +87,7 @@ impl Default for CacheOptions {
 }
 
 /// Queries after which a segment that none of them used makes room for one that would lie whole.
-const IDLE: u64 = 8;
+const IDLE: u64 = 64;
 
 /// Pages of the table that are there even if there are few others.
 const PAGES_MORE: u64 = 64;
@@ -236,7 +236,9 @@ impl Cache {
         if let Some(number) = self.numbers.get(&key) {
             return Ok(*number);
         }
-        let outline = self.snapshot.raw_segment(key)?.as_ref().map(Outline::of);
+        let outline = self.snapshot.raw_segment(key)?;
+        let page_bytes = 1 << self.arena.bits();
+        let outline = outline.map(|raw| Outline::of(&raw, page_bytes));
         let number = outline.map(|outline| {
             self.entries.push(Entry {
                 key,
@@ -435,9 +437,8 @@ impl Cache {
                 self.host.release(paged.host);
                 let frames = paged.frames.into_iter().flatten();
                 let mut runs: Vec<Range<usize>> = frames.map(|frame| frame..frame + 1).collect();
-                match paged.directory {
-                    Directory::Frames(run) => runs.push(run),
-                    Directory::Host(region) => self.host.give_up(&region),
+                if let Directory::Frames(run) = paged.directory {
+                    runs.push(run);
                 }
                 runs
             }

@@ -68,8 +68,8 @@ pub(crate) struct Outline {
 const NOTHING: u64 = u64::MAX;
 
 impl Outline {
-    /// The outline of a segment.
-    pub(crate) fn of(raw: &RawSegment<'_>) -> Outline {
+    /// The outline of a segment whose data begin at a page's beginning.
+    pub(crate) fn of(raw: &RawSegment<'_>, page_bytes: u64) -> Outline {
         let mut drawn = Drawn::default();
         let average = raw.rows as f64 / raw.index.keys.max(1) as f64;
         let index = drawn.index(&raw.index);
@@ -115,13 +115,13 @@ impl Outline {
             last_key: raw.index.chunks.last().map_or(0, |chunk| chunk.last),
             dense,
             has_graphs: raw.graphs.is_some(),
-            directory_bytes: drawn.directory_bytes,
+            directory_bytes: drawn.directory_bytes.next_multiple_of(page_bytes),
             data_bytes: drawn.data_bytes,
             parts: drawn.parts,
         }
     }
 
-    /// Bytes of what is always read where it lies: a multiple of [`ALIGNMENT`].
+    /// Bytes of what is always read where it lies: whole pages.
     pub(crate) fn directory_bytes(&self) -> u64 {
         self.directory_bytes
     }

@@ -67,23 +67,6 @@ impl HostPages {
         Ok(())
     }
 
-    /// Takes so many bytes in one run, which must be available as pages: memory of its own, which is given back by [`Self::give_up`].
-    pub(crate) fn take_run(
-        &mut self,
-        device: &dyn Device,
-        bytes: u64,
-    ) -> Result<HostRegion, DeviceError> {
-        let pages = bytes.div_ceil(1 << self.bits);
-        let region = device.stage(bytes)?;
-        self.unpinned = self.unpinned.saturating_sub(pages);
-        Ok(region)
-    }
-
-    /// A run is not needed any more.
-    pub(crate) fn give_up(&mut self, run: &HostRegion) {
-        self.unpinned += run.bytes().div_ceil(1 << self.bits);
-    }
-
     /// Takes pages back.
     pub(crate) fn release(&mut self, pages: Vec<HostPage>) {
         self.free.extend(pages);

@@ -1,5 +1,6 @@
 //! Segments in pages: how they come to the host's memory, which pages come to the device, and who makes room for them.
 
+use super::host::HostPage;
 use super::space::{Space, Write};
 use super::{Cache, Directory, Entry, Lookups, Paged, Pages, Place, View};
 use crate::error::GpuError;
@@ -10,12 +11,18 @@ use std::sync::Arc;
 /// A page is copied where so many of its bytes are expected to be read in place: random lines come at half the speed of copies.
 const WORTH: f64 = 0.5;
 
+/// A page that is read so often by one query is copied even where somebody who waits gives a frame up for it: the query would
+/// read twice the page's bytes in place, and the other one is copied again.
+const WORTH_TWO: f64 = 1.0;
+
 /// A page that is to come to the device.
 struct Wanted {
     number: u32,
     page: usize,
-    /// Bytes that are read of it, a byte of its length.
+    /// Bytes that this query reads of it, a byte of its length.
     reads: f64,
+    /// The same of all that are expected to come.
+    worth: f64,
 }
 
 impl Cache {
@@ -23,9 +30,7 @@ impl Cache {
     pub(super) fn make_paged(&mut self, number: u32) -> Result<(), GpuError> {
         let outline = Arc::clone(&self.entries[number as usize].outline);
         let count = self.arena.frames_of(outline.data_bytes());
-        // The directory may have to be there, too.
-        let needed = count + self.arena.frames_of(outline.directory_bytes());
-        self.make_host_room(needed as u64, outline.bytes())?;
+        self.make_host_room(count as u64, outline.bytes())?;
         let host = self.host.take(&*self.device, count)?;
         let directory = match self.directory(number) {
             Ok(directory) => directory,
@@ -80,8 +85,8 @@ impl Cache {
             self.arena.take_run(first..first + count, number);
             return Ok(Directory::Frames(first..first + count));
         }
-        let region = self.host.take_run(&*self.device, bytes)?;
-        Ok(Directory::Host(region))
+        // A thousandth of the segment: it is not counted among host pages.
+        Ok(Directory::Host(self.device.stage(bytes)?))
     }
 
     /// Fills a segment's directory and host pages.
@@ -108,13 +113,49 @@ impl Cache {
                 self.ring.upload(on, &contents, &to, &mut self.traffic)?;
             }
         }
+        self.fill_pages(&contents, behind, &paged.host);
+        self.traffic.hosted_bytes += outline.data_bytes();
+        self.undamaged()
+    }
+
+    fn fill_pages(&self, contents: &Contents<'_>, behind: u64, pages: &[HostPage]) {
         let page_bytes = 1 << self.arena.bits();
-        for (place, page) in (0u64..).zip(&paged.host) {
+        for (place, page) in (0u64..).zip(pages) {
             let from = behind + place * page_bytes;
             contents.fill(from..from + page_bytes, self.host.words(*page));
         }
+    }
+
+    /// Lets a segment that lies whole be paged, with all its pages on the device; false where the host has no room for it.
+    fn loosen(&mut self, number: u32) -> Result<bool, GpuError> {
+        let Entry {
+            key,
+            outline,
+            place: Place::Whole(run, _),
+            ..
+        } = &self.entries[number as usize]
+        else {
+            return Ok(true);
+        };
+        let (outline, run) = (Arc::clone(outline), run.clone());
+        let count = self.arena.frames_of(outline.data_bytes());
+        if self.host.available() < count as u64 {
+            return Ok(false);
+        }
+        let raw = self.snapshot.raw_segment_again(*key)?;
+        let raw = raw.expect("a segment that has an outline");
+        let host = self.host.take(&*self.device, count)?;
+        let contents = Contents::of(&raw, &outline);
+        self.fill_pages(&contents, outline.directory_bytes(), &host);
         self.traffic.hosted_bytes += outline.data_bytes();
-        self.undamaged()
+        let data = run.end - count;
+        self.entries[number as usize].place = Place::Paged(Paged {
+            directory: Directory::Frames(run.start..data),
+            host,
+            frames: (data..run.end).map(Some).collect(),
+        });
+        self.undamaged()?;
+        Ok(true)
     }
 
     /// Lets a program look at segments by pages, one of which is paged: each gets its entries in the table, and pages that are
@@ -184,8 +225,10 @@ impl Cache {
                 address
             }
             Place::Paged(paged) => {
-                for (page, host) in (first..).zip(&paged.host) {
-                    space.set(Write::Now, page, self.host.address(*host));
+                for (page, (host, frame)) in (first..).zip(paged.host.iter().zip(&paged.frames)) {
+                    let host = self.host.address(*host);
+                    let address = frame.map_or(host, |frame| self.arena.address(frame));
+                    space.set(Write::Now, page, address);
                 }
                 match &paged.directory {
                     Directory::Frames(run) => self.arena.address(run.start),
@@ -211,21 +254,22 @@ impl Cache {
                 continue;
             };
             let of_query = lookups.get(&entry.key).copied().unwrap_or(1.0);
-            let lookups = of_query * f64::from(entry.uses);
             let reads = entry.outline.page_reads(page_bytes, self.options.pairwise);
             for (page, reads) in reads.into_iter().enumerate() {
-                let reads = lookups * reads / page_bytes as f64;
-                let is_worth = reads >= WORTH || !self.options.inplace;
+                let reads = of_query * reads / page_bytes as f64;
+                let worth = reads * f64::from(entry.uses);
+                let is_worth = worth >= WORTH || !self.options.inplace;
                 if paged.frames[page].is_none() && is_worth {
                     wanted.push(Wanted {
                         number,
                         page,
                         reads,
+                        worth,
                     });
                 }
             }
         }
-        wanted.sort_by(|a, b| b.reads.total_cmp(&a.reads));
+        wanted.sort_by(|a, b| b.worth.total_cmp(&a.worth));
         wanted
     }
 
@@ -238,7 +282,7 @@ impl Cache {
                 if let Some(frame) = self.arena.take(page.number) {
                     break Some(frame);
                 }
-                match self.give_up(&distances) {
+                match self.give_up(&page, &distances) {
                     Ok(true) => {}
                     Ok(false) => break None,
                     Err(error) => {
@@ -247,8 +291,8 @@ impl Cache {
                     }
                 }
             };
-            let Some(frame) = frame else { break };
-            coming.push((page, frame));
+            // Of another segment a page may be wanted sooner.
+            coming.extend(frame.map(|frame| (page, frame)));
         }
         Ok(coming)
     }
@@ -260,8 +304,13 @@ impl Cache {
         released.into_iter().collect()
     }
 
-    /// Lets somebody give frames up: a page, or a segment that lies whole; false where all is pinned.
-    fn give_up(&mut self, distances: &HashMap<u32, usize>) -> Result<bool, GpuError> {
+    /// Lets somebody give frames up for a page: a page, or a segment that lies whole; false where all is pinned, or those who wait
+    /// need it sooner than this one.
+    fn give_up(
+        &mut self,
+        wanted: &Wanted,
+        distances: &HashMap<u32, usize>,
+    ) -> Result<bool, GpuError> {
         let has_frames = |entry: &Entry| match &entry.place {
             Place::Nowhere => false,
             Place::Whole(..) => true,
@@ -271,10 +320,19 @@ impl Cache {
         let Some(number) = self.replacement.first_to_go(&candidates, distances) else {
             return Ok(false);
         };
-        let entry = &mut self.entries[number as usize];
-        let Place::Paged(paged) = &mut entry.place else {
+        let next = |number: u32| distances.get(&number).copied().unwrap_or(usize::MAX);
+        let is_sooner = next(wanted.number) < next(number);
+        let is_known = distances.contains_key(&number) && self.options.inplace;
+        if is_known && !is_sooner && wanted.reads <= WORTH_TWO {
+            return Ok(false);
+        }
+        if !self.loosen(number)? {
             self.forget(number)?;
             return Ok(true);
+        }
+        let entry = &mut self.entries[number as usize];
+        let Place::Paged(paged) = &mut entry.place else {
+            unreachable!("a candidate has frames");
         };
         let reads = entry
             .outline

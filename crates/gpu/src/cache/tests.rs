@@ -1,1 +1,473 @@
+//! The cache against a model: what sections have pinned stays, the table names what has a page, frames have one holder.
 
+use super::*;
+use device::DeviceError;
+use device::twin::Twin;
+use rdf::{Direction, Tag, VertexId};
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use store::testing::snapshot_of;
+use store::{GraphScope, GraphView};
+use testkit::random::Random;
+use testkit::seeds;
+
+const SEEDS: u64 = 24;
+const LONG: u64 = 5000;
+const OPERATIONS: usize = 200;
+const PREDICATES: u64 = 8;
+const PAGE_BITS: u32 = 8;
+
+fn iri(number: u64) -> VertexId {
+    VertexId::new(Tag::Iri, number)
+}
+
+/// Segments of half a page to some forty pages.
+fn snapshot(random: &mut Random) -> (Arc<Snapshot>, Vec<SegmentKey>) {
+    let mut quads = Vec::new();
+    for number in 0..PREDICATES {
+        for _ in 0..random.between(20, 1500) {
+            let end = |random: &mut Random| iri(1 + random.bits() % 3000);
+            let (subject, object) = (end(random), end(random));
+            let predicate = iri(1 << 30 | number);
+            quads.push((subject, predicate, object, GraphScope::DEFAULT_GRAPH));
+        }
+    }
+    let snapshot = snapshot_of(&quads, None);
+    let mut keys = Vec::new();
+    for number in 0..PREDICATES {
+        let predicate = snapshot.predicate_id(iri(1 << 30 | number));
+        for direction in [Direction::Out, Direction::In] {
+            keys.push(SegmentKey {
+                predicate: predicate.expect("it has edges"),
+                direction,
+            });
+        }
+    }
+    (Arc::new(snapshot), keys)
+}
+
+/// A cache, and what became of the segments that were pinned.
+struct Model {
+    cache: Cache,
+    keys: Vec<SegmentKey>,
+    /// The pinned segments of each section.
+    sections: Vec<Vec<u32>>,
+    waiting: Vec<u64>,
+    device: Arc<Twin>,
+}
+
+/// Where a segment was: its run, or the addresses of its host pages and its frames.
+type Placed = (Option<Range<usize>>, Vec<u64>, Vec<Option<usize>>);
+
+impl Model {
+    fn new(seed: u64, device: Twin, options: CacheOptions, images: u64, host: u64) -> Model {
+        let mut random = Random::new(seed);
+        let (snapshot, keys) = snapshot(&mut random);
+        let device = Arc::new(device);
+        let shared: Arc<dyn Device> = Arc::<Twin>::clone(&device);
+        let cache = Cache::new(shared, snapshot, (images, host), options);
+        let mut cache = cache.expect("there is memory");
+        for key in &keys {
+            cache.look(*key).expect("the store is sound");
+        }
+        Model {
+            cache,
+            keys,
+            sections: Vec::new(),
+            waiting: Vec::new(),
+            device,
+        }
+    }
+
+    fn some(&self, random: &mut Random) -> Vec<SegmentKey> {
+        let count = random.between(1, 4);
+        (0..count).map(|_| *random.pick(&self.keys)).collect()
+    }
+
+    fn placed(&self, number: u32) -> Placed {
+        match &self.cache.entries[number as usize].place {
+            Place::Nowhere => panic!("a pinned segment is nowhere"),
+            Place::Whole(run, _) => (Some(run.clone()), Vec::new(), Vec::new()),
+            Place::Paged(paged) => {
+                let host = paged.host.iter().map(|page| self.cache.host.address(*page));
+                (None, host.collect(), paged.frames.clone())
+            }
+        }
+    }
+
+    fn pinned(&self) -> HashMap<u32, Placed> {
+        let numbers: HashSet<u32> = self.sections.iter().flatten().copied().collect();
+        numbers
+            .into_iter()
+            .map(|number| (number, self.placed(number)))
+            .collect()
+    }
+
+    /// What was pinned is where it was, but for pages that came to the device.
+    fn compare(&self, before: &HashMap<u32, Placed>) {
+        for (number, (run, host, frames)) in before {
+            let now = self.placed(*number);
+            assert_eq!((&now.0, &now.1), (run, host), "a pinned segment was moved");
+            for (was, is) in frames.iter().zip(&now.2) {
+                assert!(was.is_none() || was == is, "a page of it was taken");
+            }
+        }
+    }
+
+    /// Each frame has the holder that it is said to have, and nobody else.
+    fn count(&self) {
+        let arena = &self.cache.arena;
+        let mut held = HashMap::new();
+        let mut hosted = 0;
+        for (number, entry) in (0..).zip(&self.cache.entries) {
+            let pins = self.sections.iter().flatten().filter(|it| **it == number);
+            assert_eq!(entry.pins as usize, pins.count());
+            let mut own = Vec::new();
+            match &entry.place {
+                Place::Nowhere => assert!(entry.view.is_none()),
+                Place::Whole(run, _) => own.extend(run.clone()),
+                Place::Paged(paged) => {
+                    own.extend(paged.frames.iter().flatten());
+                    hosted += paged.host.len() as u64;
+                    if let Directory::Frames(run) = &paged.directory {
+                        own.extend(run.clone());
+                    }
+                }
+            }
+            for frame in own {
+                assert_eq!(arena.holders(frame..frame + 1), [number]);
+                assert!(held.insert(frame, number).is_none(), "a frame of two");
+            }
+        }
+        assert_eq!(
+            arena.used(),
+            (held.len() as u64) << PAGE_BITS,
+            "a frame of nobody"
+        );
+        let all = self.cache.pages / 2 - PAGES_MORE - arena.frames() as u64;
+        assert_eq!(
+            self.cache.host.available() + hosted,
+            all,
+            "host pages of nobody"
+        );
+    }
+
+    /// Every entry of the table leads to the bytes of its page.
+    fn read(&self) {
+        let Some(space) = &self.cache.space else {
+            return;
+        };
+        let cache = &self.cache;
+        for entry in &cache.entries {
+            let Some(view) = &entry.view else { continue };
+            let raw = cache.snapshot.raw_segment_again(entry.key);
+            let raw = raw.expect("the store is sound").expect("it is there");
+            let contents = Contents::of(&raw, &entry.outline);
+            let behind = entry.outline.directory_bytes();
+            for (place, page) in view.pages.clone().enumerate() {
+                let from = behind + ((place as u64) << PAGE_BITS);
+                let blank: Vec<AtomicU64> = (0..32).map(|_| AtomicU64::new(u64::MAX)).collect();
+                contents.fill(from..from + 256, &blank);
+                let address = space.address(&*cache.device, &cache.copies, page);
+                let found = self.words_at(entry, place, address);
+                for (word, found) in blank.iter().zip(found) {
+                    let expected = word.load(Ordering::Relaxed);
+                    // What lies between parts may be anything.
+                    assert!(expected == u64::MAX || expected == found, "other bytes");
+                }
+            }
+        }
+    }
+
+    /// The words of a page, where the table says that they are.
+    fn words_at(&self, entry: &Entry, place: usize, address: u64) -> Vec<u64> {
+        let arena = &self.cache.arena;
+        let download = |frame: usize, skip: u64| {
+            let mut words = vec![0u64; 32];
+            let slice = arena.slice(frame, skip + 256).slice(skip..skip + 256);
+            let bytes = bytemuck::cast_slice_mut(&mut words);
+            let done = self
+                .cache
+                .device
+                .download(&self.cache.copies, &slice, bytes);
+            done.expect("it does not fail now");
+            words
+        };
+        match &entry.place {
+            Place::Nowhere => panic!("a view of nothing"),
+            Place::Whole(run, _) => {
+                let skip = entry.outline.directory_bytes() + ((place as u64) << PAGE_BITS);
+                assert_eq!(address, arena.address(run.start) + skip);
+                download(run.start, skip)
+            }
+            Place::Paged(paged) => {
+                if let Some(frame) = paged.frames[place]
+                    && address == arena.address(frame)
+                {
+                    return download(frame, 0);
+                }
+                assert!(
+                    paged.frames[place].is_none(),
+                    "it does not know that a page has arrived"
+                );
+                let page = paged.host[place];
+                assert_eq!(address, self.cache.host.address(page));
+                let words = self.cache.host.words(page).iter();
+                words.map(|word| word.load(Ordering::Relaxed)).collect()
+            }
+        }
+    }
+
+    fn operate(&mut self, random: &mut Random) -> Result<bool, GpuError> {
+        match random.below(10) {
+            0..4 if self.sections.len() < 3 => {
+                let keys = self.some(random);
+                let times = *random.pick(&[0.0, 1.0, 30.0, 1e6]);
+                let lookups = keys.iter().map(|key| (*key, times)).collect();
+                let (numbers, pages) = self.cache.place(&keys, &lookups)?;
+                let is_paged = |number: &u32| {
+                    matches!(self.cache.entries[*number as usize].place, Place::Paged(_))
+                };
+                assert_eq!(pages.is_some(), numbers.iter().any(is_paged));
+                for key in &keys {
+                    assert!(self.cache.placed(*key, pages.is_some()).is_some());
+                }
+                self.sections.push(numbers);
+                return Ok(pages.is_some());
+            }
+            0..8 if !self.sections.is_empty() => {
+                let place = random.below(self.sections.len());
+                let numbers = self.sections.swap_remove(place);
+                self.cache.unpin(&numbers);
+            }
+            8 if self.waiting.len() < 4 => {
+                let keys = self.some(random);
+                self.waiting.push(self.cache.expect(&keys));
+            }
+            _ if !self.waiting.is_empty() => {
+                let query = self.waiting.remove(0);
+                self.cache.not_expected(query);
+            }
+            _ => {}
+        }
+        Ok(false)
+    }
+}
+
+/// Options that switch techniques off now and then.
+fn options(random: &mut Random) -> CacheOptions {
+    CacheOptions {
+        page_bits: Some(PAGE_BITS),
+        lookahead: random.chance(70),
+        pipeline: random.chance(70),
+        pairwise: random.chance(30),
+        inplace: random.chance(80),
+        poison: true,
+    }
+}
+
+#[test]
+fn what_is_pinned_stays_and_the_table_names_what_has_the_page() {
+    if let Err(error) = Twin::new(1 << 20, 0) {
+        eprintln!("SKIPPED: {error}");
+        return;
+    }
+    let (mut traffic, mut refused) = (Traffic::default(), 0);
+    for seed in seeds::chosen(SEEDS, LONG) {
+        let mut random = Random::new(seed);
+        let device = Twin::new(1 << 28, seed).expect("there is one");
+        let images = *random.pick(&[1 << 8, 3 << 10, 20 << 10, 100 << 10]);
+        let host = *random.pick(&[30 << 10, 100 << 10, 1 << 20]);
+        let mut model = Model::new(seed, device, options(&mut random), images, host);
+        for _ in 0..OPERATIONS {
+            let before = model.pinned();
+            let had = model.sections.len();
+            match model.operate(&mut random) {
+                Ok(is_paged) => {
+                    if is_paged {
+                        model.read();
+                    }
+                }
+                Err(GpuError::NoRoom { .. }) => refused += 1,
+                Err(error) => panic!("seed {seed}: {error}"),
+            }
+            if model.sections.len() >= had {
+                model.compare(&before);
+            }
+            model.count();
+        }
+        let own = model.cache.traffic();
+        traffic.evictions += own.evictions;
+        traffic.copies += own.copies;
+    }
+    eprintln!("{traffic:?}, {refused} without room");
+    assert!(traffic.evictions > 0 && traffic.copies > 0);
+}
+
+#[test]
+fn after_a_call_that_failed_all_is_as_it_is_said_to_be() {
+    if let Err(error) = Twin::new(1 << 20, 0) {
+        eprintln!("SKIPPED: {error}");
+        return;
+    }
+    let mut failures = 0;
+    for seed in seeds::chosen(4 * SEEDS, LONG) {
+        let mut random = Random::new(seed);
+        let error = DeviceError::Refused {
+            call: "work",
+            reason: "no".into(),
+        };
+        let device = Twin::new(1 << 28, seed).expect("there is one");
+        // The first calls are those of memory that is taken at the start.
+        let at = 8 + random.bits() % 300;
+        let device = device.failing(at, error);
+        let images = *random.pick(&[1 << 8, 3 << 10, 20 << 10]);
+        let options = CacheOptions {
+            poison: random.chance(50),
+            ..options(&mut random)
+        };
+        let mut model = Model::new(seed, device, options, images, 1 << 20);
+        for _ in 0..OPERATIONS / 4 {
+            let before = model.pinned();
+            let had = model.sections.len();
+            match model.operate(&mut random) {
+                Err(GpuError::Device(_)) => failures += 1,
+                Ok(is_paged) => {
+                    if is_paged && model.device.calls() > at {
+                        model.read();
+                    }
+                }
+                Err(GpuError::NoRoom { .. }) => {}
+                Err(error) => panic!("seed {seed}: {error}"),
+            }
+            if model.sections.len() >= had {
+                model.compare(&before);
+            }
+            model.count();
+        }
+    }
+    assert!(failures > 0 || seeds::chosen(4 * SEEDS, LONG).count() == 1);
+}
+
+#[test]
+fn an_arena_below_one_page_is_refused() {
+    let Ok(device) = Twin::new(1 << 20, 0) else {
+        eprintln!("SKIPPED: there is no twin");
+        return;
+    };
+    let (snapshot, _) = snapshot(&mut Random::new(1));
+    let options = CacheOptions {
+        page_bits: Some(12),
+        ..CacheOptions::default()
+    };
+    let refused = Cache::new(Arc::new(device), snapshot, (4095, 1 << 20), options);
+    let said = refused.err().expect("there is no page").to_string();
+    let expected = "the device's memory for images, 4095 bytes, has no room for a page of 4096";
+    assert_eq!(said, expected);
+}
+
+/// Pages that the best rule of all has to transfer: whoever knows all uses gives up what is used last, or does not keep what
+/// comes (Belady).
+fn optimum(uses: &[(u32, usize)], frames: usize) -> usize {
+    let mut next = vec![usize::MAX; uses.len()];
+    let mut seen = HashMap::new();
+    for (at, page) in uses.iter().enumerate().rev() {
+        next[at] = seen.insert(*page, at).unwrap_or(usize::MAX);
+    }
+    let (mut here, mut transfers) = (HashMap::new(), 0);
+    for (at, page) in uses.iter().enumerate() {
+        transfers += usize::from(here.insert(*page, next[at]).is_none());
+        if here.len() > frames {
+            let last = here.iter().max_by_key(|(_, next)| **next);
+            let last = *last.expect("there are some").0;
+            here.remove(&last);
+        }
+    }
+    transfers
+}
+
+#[test]
+fn who_knows_what_waits_transfers_little_more_than_who_knows_all() {
+    if let Err(error) = Twin::new(1 << 20, 0) {
+        eprintln!("SKIPPED: {error}");
+        return;
+    }
+    for percent in [5, 10, 25, 50, 75, 100] {
+        let (mut knowing, mut blind, mut best) = (0, 0, 0);
+        for seed in seeds::chosen(4, 60) {
+            let transfers = transfers(seed, percent, true);
+            knowing += transfers.0;
+            best += transfers.1;
+            blind += self::transfers(seed, percent, false).0;
+        }
+        eprintln!("{percent} %: {knowing} pages, {blind} blind, {best} at best");
+        assert!(
+            10 * knowing <= 11 * best,
+            "{percent} %: {knowing} of {best}"
+        );
+        assert!(knowing <= blind);
+    }
+}
+
+/// Queries that wait beside one that runs.
+const WAITING: usize = 12;
+
+/// Pages that were copied or read in place, and those that the best rule transfers, where the arena has so many hundredths of all.
+fn transfers(seed: u64, percent: u64, lookahead: bool) -> (usize, usize) {
+    let mut random = Random::new(seed);
+    let options = CacheOptions {
+        page_bits: Some(PAGE_BITS),
+        pairwise: true,
+        lookahead,
+        ..CacheOptions::default()
+    };
+    let device = Twin::new(1 << 28, seed).expect("there is one");
+    let probe = Model::new(seed, device, options, 1 << 20, 1 << 20);
+    let entries = probe.cache.entries.iter();
+    let all: u64 = entries.map(|entry| entry.outline.bytes()).sum();
+    let device = Twin::new(1 << 28, seed).expect("there is one");
+    let images = (all * percent / 100).max(256);
+    let mut model = Model::new(seed, device, options, images, 4 << 20);
+    let queries: Vec<Vec<SegmentKey>> = (0..80).map(|_| model.some(&mut random)).collect();
+    let mut waiting: Vec<u64> = Vec::new();
+    let (mut transfers, mut uses) = (0, Vec::new());
+    for at in 0..queries.len() {
+        while waiting.len() < WAITING && at + waiting.len() < queries.len() {
+            waiting.push(model.cache.expect(&queries[at + waiting.len()]));
+        }
+        model.cache.not_expected(waiting.remove(0));
+        transfers += transfers_of(&mut model, &queries[at], &mut uses);
+    }
+    // Directories are where they are, so there is less for pages.
+    let directories = model.cache.entries.iter().map(|entry| match &entry.place {
+        Place::Whole(run, _) => run.len() - model.cache.arena.frames_of(entry.outline.data_bytes()),
+        Place::Paged(Paged {
+            directory: Directory::Frames(run),
+            ..
+        }) => run.len(),
+        _ => 0,
+    });
+    let frames = model.cache.arena.frames() - directories.sum::<usize>();
+    (transfers, optimum(&uses, frames.max(1)))
+}
+
+/// Runs a query that reads each page of its segments once; gives how many of them were not on the device before.
+fn transfers_of(model: &mut Model, keys: &[SegmentKey], uses: &mut Vec<(u32, usize)>) -> usize {
+    let mut missing = 0;
+    let mut lookups = Lookups::new();
+    for number in model.cache.numbers_of(keys) {
+        let entry = &model.cache.entries[number as usize];
+        let pages = model.cache.arena.frames_of(entry.outline.data_bytes());
+        uses.extend((0..pages).map(|page| (number, page)));
+        missing += match &entry.place {
+            Place::Nowhere => pages,
+            Place::Whole(..) => 0,
+            Place::Paged(paged) => paged.frames.iter().filter(|frame| frame.is_none()).count(),
+        };
+        let reads = entry.outline.page_reads(1 << PAGE_BITS, true)[0];
+        lookups.insert(entry.key, 0.8 * f64::from(1 << PAGE_BITS) / reads);
+    }
+    let (numbers, _) = model.cache.place(keys, &lookups).expect("any arena does");
+    model.cache.unpin(&numbers);
+    missing
+}
