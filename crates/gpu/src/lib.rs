@@ -139,8 +139,8 @@ impl Gpu {
         prepared: &Prepared<'_>,
         columns: &[Slot],
     ) -> Result<Section, GpuError> {
-        let (program, lease, ready) = self.placed(prepared)?;
         let mut room = self.rooms.take().ok_or(GpuError::Busy)?;
+        let (program, lease, ready) = self.placed(prepared)?;
         room.keep(lease);
         if let Some(ready) = ready {
             self.device.follow(room.stream(), &ready)?;

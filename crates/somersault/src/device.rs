@@ -11,7 +11,7 @@ pub use ::device::{Device, DeviceError, Facts};
 pub use ::engine::accelerator::{
     Accelerator, DeviceFigures, Memory, Offload, Opened, Opener, Teller,
 };
-pub use ::engine::run::device_runs::{DeviceRuns, DeviceWalk};
+pub use ::engine::run::device_runs::{CacheOptions, DeviceApart, DeviceRuns, DeviceWalk, Traffic};
 
 use crate::config::Config;
 use std::sync::Arc;

@@ -304,6 +304,12 @@ pub struct BenchGpu {
     /// Afterwards all queries that the card does whole, by so many clients at once, a second long
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub clients: Vec<u16>,
+    /// Afterwards each query, and all in turns, with images of so many percent of its data on the card, as in 5,54,100
+    #[arg(long, value_name = "PERCENT", value_delimiter = ',')]
+    pub caps: Vec<u32>,
+    /// With caps: without these techniques: lookahead, pipeline, inplace, pairwise
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub without: Vec<String>,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub output: BenchOutput,

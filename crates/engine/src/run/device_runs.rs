@@ -1,12 +1,18 @@
 //! What a device does of a plan, measured: for benchmarks.
 
 use super::Folded;
+use crate::accelerator::Memory;
 use crate::error::{Kind, QueryError};
 use crate::prepared::Query;
-use explore::{Environment, Limits, prepare};
-use query::plan::Form;
+use explore::{Environment, Limits, Prepared, prepare};
+use gpu::device::Device;
+pub use gpu::{CacheOptions, Traffic};
+use gpu::{Gpu, GpuError, Section};
+use query::plan::{Form, Slot};
 use std::fmt;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+use store::delta::Version;
 
 /// What a device did of a plan, measured.
 #[derive(Clone, Debug)]
@@ -33,7 +39,7 @@ fn unused(why: &str) -> QueryError {
 
 /// A plan's beginning on a device, to be walked again and again.
 pub struct DeviceWalk {
-    section: gpu::Section,
+    section: Section,
     steps: usize,
     compiled: Duration,
 }
@@ -74,7 +80,51 @@ impl DeviceWalk {
     }
 }
 
+/// A device apart from the database's own, with as much memory as is to be tried. It has images of the base that a query saw.
+pub struct DeviceApart {
+    gpu: Gpu,
+}
+
+impl fmt::Debug for DeviceApart {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("DeviceApart")
+            .field("image_bytes", &self.image_bytes())
+            .finish_non_exhaustive()
+    }
+}
+
+impl DeviceApart {
+    /// Bytes of images that are on it.
+    pub fn image_bytes(&self) -> u64 {
+        self.gpu.image_bytes()
+    }
+
+    /// What was copied to it so far.
+    pub fn traffic(&self) -> Traffic {
+        self.gpu.traffic()
+    }
+}
+
 impl Query {
+    /// Takes memory of a device for the base that this query sees. An error says why it has not so much.
+    pub fn device_apart(
+        &self,
+        device: Arc<dyn Device>,
+        memory: Memory,
+        options: CacheOptions,
+    ) -> Result<DeviceApart, QueryError> {
+        let base = Arc::clone(self.graph.snapshot.base());
+        let gpu = Gpu::with_options(device, base, memory, options);
+        gpu.map(|gpu| DeviceApart { gpu })
+            .map_err(|error| unused(&error.to_string()))
+    }
+
+    /// As [`Query::device_walk`], on a device apart: its data are brought there for this walk.
+    pub fn device_walk_on(&self, apart: &DeviceApart) -> Result<DeviceWalk, QueryError> {
+        self.made_ready(|_, prepared, slots| apart.gpu.section_with_sum(prepared, slots))
+    }
+
     /// What the device of this database covers of the plan, made ready to be walked. An error says why it does not. It has one of the
     /// device's rooms until it is dropped.
     pub fn device_walk(&self) -> Result<DeviceWalk, QueryError> {
@@ -82,6 +132,13 @@ impl Query {
         let Some(device) = options.accelerator.as_deref() else {
             return Err(unused("there is no device"));
         };
+        self.made_ready(|version, prepared, slots| device.section(version, prepared, slots))
+    }
+
+    fn made_ready(
+        &self,
+        section: impl FnOnce(&Version, &Prepared<'_>, &[Slot]) -> Result<Section, GpuError>,
+    ) -> Result<DeviceWalk, QueryError> {
         let slots = match &self.plan.form {
             Form::Select(slots) => slots.clone(),
             Form::Ask | Form::Construct(_) | Form::Describe(_) => Vec::new(),
@@ -96,7 +153,7 @@ impl Query {
             &environment,
         )?;
         let begun = Instant::now();
-        let section = device.section(snapshot, &prepared, &slots);
+        let section = section(snapshot, &prepared, &slots);
         Ok(DeviceWalk {
             section: section.map_err(|error| unused(&error.to_string()))?,
             steps: self.plan.steps.len(),

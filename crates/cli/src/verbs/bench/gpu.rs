@@ -4,6 +4,7 @@
 //! it is what `bench lubm` times, reading the text besides, which is microseconds. Rows and checksums are compared; a query whose
 //! steps the card does not all cover gets no figure there, and is named.
 
+mod caps;
 mod together;
 
 use super::{ask, count_universities, output};
@@ -47,9 +48,10 @@ pub(super) fn run(flags: &BenchGpu, file: Option<&Path>) -> Outcome {
         format_size(memory.tables)
     );
     // On processors first, which the card must not take queries from.
+    let card: Arc<dyn Device> = Arc::new(card);
     let device = Accelerator::new(
         vec![Opened {
-            device: Arc::new(card),
+            device: Arc::clone(&card),
             memory,
         }],
         Offload::Never,
@@ -86,6 +88,29 @@ pub(super) fn run(flags: &BenchGpu, file: Option<&Path>) -> Outcome {
     }
     for &clients in &flags.clients {
         figures.extend(together::figures(&database, &whole, clients, &data)?);
+    }
+    // Beside what the database has taken of the card.
+    let free = card.free_bytes().map_err(failed)?;
+    let caps = caps::Caps {
+        database: &database,
+        device: card,
+        memory: Memory {
+            sections: 1,
+            images: free / 2,
+            tables: free / 8,
+            ..memory
+        },
+        options: caps::options(&flags.without)?,
+        data: &data,
+        turns: flags.runs,
+    };
+    for &percent in &flags.caps {
+        for query in &whole {
+            figures.extend(caps.figures(&[query], percent)?);
+        }
+        if whole.len() > 1 {
+            figures.extend(caps.figures(&whole, percent)?);
+        }
     }
     output::put(&flags.output, &figures)
 }
