@@ -7,7 +7,9 @@ use crate::support;
 use device::twin::Twin;
 use device::{Device, DeviceError};
 use somersault::config::{Config, Layers, Machine};
-use somersault::device::{Accelerator, DeviceFigures, Memory, Offload, Opened, configured};
+use somersault::device::{
+    Accelerator, CacheOptions, DeviceApart, DeviceFigures, Memory, Offload, Opened, configured,
+};
 use somersault::load::{Request as LoadRequest, Source, Syntax, Unwatched, load_in_memory};
 use somersault::output::Collected;
 use somersault::{Database, Kind, Options, PlanDocument, Request};
@@ -510,4 +512,51 @@ fn what_is_proven_empty_is_walked_there(beside: &Database, text: &str) {
     assert_eq!(said.matches("   (device)").count(), steps, "{said}");
     let runs = query.run_on_device(1).expect("it is the device's");
     assert_eq!((runs.covered, runs.folded.rows), (steps, 0));
+}
+
+/// Whatever part of its data has room there, a query finds the same; and what has none is copied or read in place.
+#[test]
+fn a_device_with_less_memory_than_data_finds_the_same() {
+    let Some(twin) = twin() else { return };
+    let database = loaded(&ring(400, 12), None);
+    let device: Arc<dyn Device> = Arc::new(twin);
+    let started = ASKED[1..].iter().map(|text| {
+        let started = database.start(&Request::new(text));
+        started.expect("nothing fails")
+    });
+    let started: Vec<_> = started.collect();
+    let apart = |images, options| {
+        let memory = Memory {
+            images,
+            sections: 1,
+            ..MEMORY
+        };
+        let apart = started[0].device_apart(Arc::clone(&device), memory, options);
+        apart.expect("there is room")
+    };
+    let options = CacheOptions {
+        page_bits: Some(9),
+        ..CacheOptions::default()
+    };
+    let whole = apart(MEMORY.images, options);
+    let found = |apart: &DeviceApart| {
+        let run = |query: &somersault::Query| {
+            let mut walk = query.device_walk_on(apart).expect("it is covered");
+            let folded = walk.run().expect("no call fails");
+            (folded.rows, folded.checksum)
+        };
+        started.iter().map(run).collect::<Vec<_>>()
+    };
+    let expected = found(&whole);
+    let needed = whole.image_bytes();
+    let mut copied = Vec::new();
+    for percent in [5, 25, 54, 100, 200] {
+        let apart = apart(needed * percent / 100, options);
+        for turn in 0..3 {
+            assert_eq!(found(&apart), expected, "{percent} %, turn {turn}");
+        }
+        copied.push(apart.traffic().copied_bytes);
+    }
+    eprintln!("{needed} bytes; copied in three turns {copied:?}");
+    assert!(copied[4] <= needed * 2, "what has room is copied once");
 }
