@@ -19,14 +19,25 @@ const MEMORY: Memory = Memory {
     sections: 2,
 };
 
+/// Segments have no room on the device, so they lie in pages, and most of them are read in the host's memory.
+const SMALL: Memory = Memory {
+    images: 2 << 10,
+    ..MEMORY
+};
+
 /// All rows that a device gives for the beginning of a query, ascending; whatever was taken of it is given back on the way out.
-fn rows(device: &Arc<Twin>, world: &World, text: &str) -> Result<Vec<Vec<VertexId>>, GpuError> {
+fn rows(
+    device: &Arc<Twin>,
+    world: &World,
+    text: &str,
+    memory: Memory,
+) -> Result<Vec<Vec<VertexId>>, GpuError> {
     let (plan, ids) = plan(text);
     let environment = Environment::fixed();
     let prepared = prepare(&plan, &ids, &*world.snapshot, Limits::none(), &environment);
     let prepared = prepared.expect("nothing of it is the device's");
     let device: Arc<dyn Device> = Arc::<Twin>::clone(device);
-    let gpu = Gpu::new(device, Arc::clone(&world.snapshot), MEMORY)?;
+    let gpu = Gpu::new(device, Arc::clone(&world.snapshot), memory)?;
     let mut section = gpu.section(&prepared)?;
     let mut rows = Vec::new();
     section.run_all(|section, ran| {
@@ -51,7 +62,7 @@ fn cases() -> Vec<(u64, World, String)> {
         let (patterns, _) = world.patterns(&mut random);
         let text = format!("SELECT * {{ {patterns} }}");
         let device = Arc::new(Twin::new(1 << 30, seed).expect("there is one"));
-        match rows(&device, &world, &text) {
+        match rows(&device, &world, &text, MEMORY) {
             Ok(rows) if rows.len() < 20_000 => cases.push((seed, world, text)),
             Ok(_) | Err(GpuError::Nothing { .. } | GpuError::TooManyRows { .. }) => {}
             Err(error) => panic!("seed {seed}: {error}"),
@@ -69,6 +80,20 @@ fn a_call_that_fails_is_an_error_and_nothing_stays_taken() {
         eprintln!("SKIPPED: {error}");
         return;
     }
+    for (seed, world, text) in cases() {
+        let device = Arc::new(Twin::new(1 << 30, seed).expect("there is one"));
+        let expected = rows(&device, &world, &text, MEMORY).expect("no call fails");
+        for memory in [MEMORY, SMALL] {
+            fail_each(seed, &world, &text, memory);
+            let again = Arc::new(Twin::new(1 << 30, seed + 99).expect("there is one"));
+            let rows = rows(&again, &world, &text, memory).expect("no call fails");
+            assert_eq!(rows, expected, "another order of fibers");
+        }
+    }
+}
+
+/// Lets call after call fail.
+fn fail_each(seed: u64, world: &World, text: &str, memory: Memory) {
     let errors = [
         DeviceError::Lost {
             reason: "it was pulled out".into(),
@@ -79,28 +104,23 @@ fn a_call_that_fails_is_an_error_and_nothing_stays_taken() {
             reason: "no".into(),
         },
     ];
-    for (seed, world, text) in cases() {
-        let device = Arc::new(Twin::new(1 << 30, seed).expect("there is one"));
-        let expected = rows(&device, &world, &text).expect("no call fails");
-        assert_eq!(device.used(), 0, "seed {seed}: {text}");
-        let calls = device.calls();
-        assert!(calls > 5, "seed {seed}: {calls} calls");
-        // Walks of many strips are the same call again and again.
-        let step = (calls / 60).max(1) as usize;
-        for call in (0..calls.min(40)).chain((40..calls).step_by(step)) {
-            let error = errors[call as usize % errors.len()].clone();
-            let device = Twin::new(1 << 30, seed).expect("there is one");
-            let device = Arc::new(device.failing(call, error.clone()));
-            match rows(&device, &world, &text) {
-                Err(GpuError::Device(told)) => assert_eq!(told, error),
-                Err(other) => panic!("seed {seed}, call {call} of {calls}: {other}"),
-                Ok(_) => panic!("seed {seed}: call {call} of {calls} failed, and nobody knows"),
-            }
-            assert_eq!(device.used(), 0, "seed {seed}, call {call}: {text}");
+    let device = Arc::new(Twin::new(1 << 30, seed).expect("there is one"));
+    rows(&device, world, text, memory).expect("no call fails");
+    assert_eq!(device.used(), 0, "seed {seed}: {text}");
+    let calls = device.calls();
+    assert!(calls > 5, "seed {seed}: {calls} calls");
+    // Walks of many strips are the same call again and again.
+    let step = (calls / 60).max(1) as usize;
+    for call in (0..calls.min(40)).chain((40..calls).step_by(step)) {
+        let error = errors[call as usize % errors.len()].clone();
+        let device = Twin::new(1 << 30, seed).expect("there is one");
+        let device = Arc::new(device.failing(call, error.clone()));
+        match rows(&device, world, text, memory) {
+            Err(GpuError::Device(told)) => assert_eq!(told, error),
+            Err(other) => panic!("seed {seed}, call {call} of {calls}: {other}"),
+            Ok(_) => panic!("seed {seed}: call {call} of {calls} failed, and nobody knows"),
         }
-        let again = Arc::new(Twin::new(1 << 30, seed + 99).expect("there is one"));
-        let rows = rows(&again, &world, &text).expect("no call fails");
-        assert_eq!(rows, expected, "another order of fibers");
+        assert_eq!(device.used(), 0, "seed {seed}, call {call}: {text}");
     }
 }
 
@@ -122,7 +142,7 @@ fn a_room_that_was_not_waited_for_is_free_once_the_device_has_ended() {
         let prepared = prepare(&plan, &ids, &*world.snapshot, Limits::none(), &environment);
         let prepared = prepared.expect("nothing fails");
         let twin = Twin::new(1 << 30, seed).expect("there is one");
-        let expected = rows(&Arc::new(twin), &world, &text).expect("no call fails");
+        let expected = rows(&Arc::new(twin), &world, &text, MEMORY).expect("no call fails");
         let device = Twin::new(1 << 30, seed)
             .expect("there is one")
             .slow(questions);
@@ -168,7 +188,9 @@ fn a_section_keeps_what_it_walks_over() {
         let prepared = prepare(&plan, &ids, &*world.snapshot, Limits::none(), &environment);
         let prepared = prepared.expect("nothing fails");
         let device = Arc::new(Twin::new(1 << 30, seed).expect("there is one"));
-        let expected = rows(&device, &world, &text).expect("no call fails").len();
+        let expected = rows(&device, &world, &text, MEMORY)
+            .expect("no call fails")
+            .len();
         let shared: Arc<dyn Device> = Arc::<Twin>::clone(&device);
         let gpu = Gpu::new(shared, Arc::clone(&world.snapshot), MEMORY).expect("there is room");
         let mut section = gpu.section(&prepared).expect("as before");
