@@ -172,6 +172,7 @@ u64 twin_wait(TwinWait kind, u64 value, u32 lane) {
 }
 
 #include "walk.cu"
+#include "meet.cu"
 
 namespace {
 struct Entry {
@@ -191,6 +192,7 @@ const Entry ENTRIES[] = {
     {"walk_expand_hubs_paged", walk_expand_hubs_paged},
     {"walk_filter_paged", walk_filter_paged},
     {"walk_finish", walk_finish},
+    {"walk_meet", walk_meet},
 };
 }  // namespace
 
@@ -218,6 +220,7 @@ extern "C" u64 somersault_twin_size(u32 which) {
         case 0: return sizeof(Seed);
         case 1: return sizeof(Step);
         case 2: return sizeof(Finish);
+        case 3: return sizeof(Meet);
         default: return 0;
     }
 }

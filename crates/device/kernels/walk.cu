@@ -6,9 +6,9 @@
 //
 // A step copies the columns that later steps read (4 bytes a cell where its column has codes) beside the new one. Its checks are
 // made before anything is written (Wukong+G's steps write first: five kernels, each over whole tables).
+#include "block.h"
 #include "lookup.h"
 
-static const u32 BLOCK = 256;
 // Rows of a thread in a tile of an expansion, at most.
 static const u32 LISTS = 2;
 // Lists together so long are clipped before they are walked; a flag beside the length of a list.
@@ -16,39 +16,6 @@ static const u64 CLIPPED = 16;
 static const u32 SWAPPED = 1u << 31;
 // Candidates of a thread in a round: as many loads are under way at once.
 static const u32 ROUND = 4;
-
-// Brings a block's arguments to where all its threads read them fast.
-template <typename T> DEVICE void take(T& own, u64 arguments) {
-    u32* to = reinterpret_cast<u32*>(&own);
-    const u32* from = reinterpret_cast<const u32*>(arguments);
-    for (u32 word = thread_of_block(); word < sizeof(T) / 4; word += threads()) to[word] = from[word];
-    barrier();
-}
-
-// Sums of the threads before, within the block; `total` is that of all. Ends with a barrier's worth of order: `scratch` has
-// BLOCK / WARP + 1 places and may be used again after the caller's next barrier.
-DEVICE u64 sum_before(u64 own, u64* scratch, u64& total) {
-    u32 lane = thread_of_block() % WARP, warp = thread_of_block() / WARP;
-    u64 sum = own;
-    for (u32 distance = 1; distance < WARP; distance *= 2) {
-        u64 other = shuffle_up(sum, distance);
-        if (lane >= distance) sum += other;
-    }
-    if (lane == WARP - 1) scratch[warp] = sum;
-    barrier();
-    if (thread_of_block() == 0) {
-        u64 running = 0;
-        for (u32 each = 0; each < threads() / WARP; each++) {
-            u64 of_warp = scratch[each];
-            scratch[each] = running;
-            running += of_warp;
-        }
-        scratch[threads() / WARP] = running;
-    }
-    barrier();
-    total = scratch[threads() / WARP];
-    return scratch[warp] + sum - own;
-}
 
 template <typename Pages> DEVICE void put_cell(u64 cells, u32 wide, u64 row, const Column& column, u64 from, Pages pages) {
     if (wide)

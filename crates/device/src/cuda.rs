@@ -33,6 +33,7 @@ use std::sync::Arc;
 /// The modules of kernels: a name, as in [`Kernel::module`], and PTX.
 const MODULES: &[(&str, &str)] = &[
     ("probe", include_str!("../kernels/probe.ptx")),
+    ("meet", include_str!("../kernels/meet.ptx")),
     ("walk", include_str!("../kernels/walk.ptx")),
 ];
 

@@ -41,6 +41,9 @@ kernels! {
         Exchange = "exchange": "Compares and exchanges at random places of a table.",
         TakeRanges = "take_ranges": "Adds to one word, a thread of each block in turn.",
     }
+    "meet" {
+        Meet = "walk_meet": "Makes what several sets have of a strip of the first one the first column.",
+    }
     "walk" {
         Seed = "walk_seed": "Makes a strip of the first column.",
         Expand = "walk_expand": "One row out for each neighbour that passes the checks.",

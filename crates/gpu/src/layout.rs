@@ -205,15 +205,39 @@ pub(crate) struct Finish {
     pub columns_in: [Column; COLUMNS],
 }
 
+/// Sets that a seed is met with, at most.
+pub(crate) const SETS: usize = 4;
+
+/// What several sets of ids have becomes a column.
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Meet {
+    pub index: Index,
+    pub begin: u64,
+    pub end: u64,
+    pub level: u64,
+    /// 0: ids are only counted.
+    pub out: u64,
+    pub base: u64,
+    pub wide: u32,
+    pub sets: u32,
+    pub set: [Index; SETS],
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn structs_are_as_long_as_the_kernels_say() {
-        let ours = [size_of::<Seed>(), size_of::<Step>(), size_of::<Finish>()];
+        let ours = [
+            size_of::<Seed>(),
+            size_of::<Step>(),
+            size_of::<Finish>(),
+            size_of::<Meet>(),
+        ];
         let theirs = device::twin::argument_bytes();
-        if theirs == [0; 3] {
+        if theirs == [0; 4] {
             eprintln!("SKIPPED: there is no host twin without a C++ compiler");
             return;
         }

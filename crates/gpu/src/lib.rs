@@ -19,6 +19,7 @@ mod cache;
 mod error;
 mod image;
 mod layout;
+mod meet;
 mod program;
 mod rooms;
 mod rows;
@@ -162,7 +163,7 @@ impl Gpu {
         let lookups = cache::lookups(prepared, &self.snapshot, program.covered);
         let (numbers, pages) = cache.place(&program.segments, &lookups)?;
         let image = &mut |segment| Ok(cache.placed(segment, pages.is_some()));
-        let program = program::compile(prepared, &self.snapshot, image);
+        let program = program::compile(prepared, &self.snapshot, image, pages.is_none());
         let ready = cache.ready();
         drop(cache);
         // Dropped, if there is no program, when nobody has the cache.
@@ -184,7 +185,7 @@ impl Gpu {
                 image
             }))
         };
-        let program = program::compile(prepared, &self.snapshot, image)?;
+        let program = program::compile(prepared, &self.snapshot, image, true)?;
         Ok((program, are_whole))
     }
 }

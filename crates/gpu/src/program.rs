@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `Expand` from a constant, first | seed: rows of the segment |
 //! | `ExpandKeys`, first | seed: keys of the index |
+//! | `Check` of the seed's column by a dense list, next | the seed is [met](crate::meet) with it |
 //! | `Expand` from a column | expansion |
 //! | `Expand` from a constant, later | the same rows for every row |
 //! | `Check` of two constants | decided when it is compiled |
@@ -21,6 +22,7 @@
 use crate::error::{GpuError, NotCovered};
 use crate::image::Image;
 use crate::layout::{self, CheckKind};
+use crate::meet::Met;
 use explore::Prepared;
 use query::plan::{Action, ConstantId, Node, Scope, Side, Slot, Source, Step};
 use rdf::{Direction, VertexId};
@@ -48,6 +50,8 @@ pub(crate) enum ProgramSeed {
     Rows(Arc<Image>, Range<u64>),
     /// Keys of a segment's index.
     Keys(Arc<Image>),
+    /// What several sets have.
+    Met(Met),
 }
 
 /// A table becomes the next one.
@@ -105,11 +109,13 @@ impl From<NotCovered> for Stop {
     }
 }
 
-/// Compiles the longest beginning that is covered.
+/// Compiles the longest beginning that is covered. Where not all segments lie on the device whole, a seed is met with nothing: its
+/// kernel reads no pages.
 pub(crate) fn compile(
     prepared: &Prepared<'_>,
     snapshot: &Snapshot,
     image: &mut ImageOf<'_>,
+    are_whole: bool,
 ) -> Result<Program, GpuError> {
     let mut compiler = Compiler {
         prepared,
@@ -120,14 +126,16 @@ pub(crate) fn compile(
     let steps = &prepared.plan().steps;
     let nothing = |step, why| Err(GpuError::Nothing { step, why });
     let first = compiler.decided(steps)?;
-    let (seed, slot) = match steps.get(first).map(|step| compiler.seed(first, step)) {
+    let seed = match steps.get(first).map(|step| compiler.seed(first, step)) {
         None => return nothing(first, NotCovered::End),
         Some(Err(Stop::Why(why))) => return nothing(first, why),
         Some(Err(Stop::Failed(error))) => return Err(error),
         Some(Ok(seed)) => seed,
     };
+    let Seed { made_of, slot, met } = seed;
+    let mut met = met.filter(|_| are_whole);
     let mut program = Program {
-        seed,
+        seed: made_of,
         steps: Vec::new(),
         covered: first + 1,
         why: NotCovered::End,
@@ -138,7 +146,7 @@ pub(crate) fn compile(
         let taken = if at >= prepared.cut() {
             Err(NotCovered::Cut.into())
         } else {
-            compiler.step(step, &mut program.steps)
+            compiler.seed_or_step(step, &mut program, &mut met)
         };
         match taken {
             Ok(()) => program.covered = at + 1,
@@ -150,10 +158,21 @@ pub(crate) fn compile(
         }
     }
     program.segments = compiler.segments;
-    if program.steps.is_empty() {
+    if let Some((met, _)) = met.filter(|(met, _)| met.is_met()) {
+        program.seed = ProgramSeed::Met(met);
+    } else if program.steps.is_empty() {
         return nothing(program.covered, program.why);
     }
     Ok(program)
+}
+
+/// What a plan begins with.
+struct Seed {
+    made_of: ProgramSeed,
+    /// Its column, where it is kept.
+    slot: Option<Slot>,
+    /// What it can be met by, where its elements are kept as an index: with its column.
+    met: Option<(Met, Slot)>,
 }
 
 struct Compiler<'c, 'a, 'i> {
@@ -199,7 +218,7 @@ impl Compiler<'_, '_, '_> {
         Ok(Some(holds))
     }
 
-    fn seed(&mut self, at: usize, step: &Step) -> Result<(ProgramSeed, Option<Slot>), Stop> {
+    fn seed(&mut self, at: usize, step: &Step) -> Result<Seed, Stop> {
         if self.prepared.cut() <= at {
             return Err(NotCovered::Cut.into());
         }
@@ -213,8 +232,15 @@ impl Compiler<'_, '_, '_> {
                 into,
             } => {
                 let (key, image) = self.segment(predicate, direction, scope, source)?;
-                let rows = self.rows_of(key, from)?.map_or(0..0, |(_, rows)| rows);
-                Ok((ProgramSeed::Rows(image, rows), step.kept(into)))
+                let found = self.rows_of(key, from)?;
+                let (dense, rows) = found.map_or((None, 0..0), |(ordinal, rows)| {
+                    (image.dense(ordinal).copied(), rows)
+                });
+                Ok(Seed {
+                    met: dense.map(|index| (Met::new(&image, index), into)),
+                    made_of: ProgramSeed::Rows(image, rows),
+                    slot: step.kept(into),
+                })
             }
             Action::ExpandKeys {
                 predicate,
@@ -224,11 +250,41 @@ impl Compiler<'_, '_, '_> {
                 into,
             } => {
                 let (_, image) = self.segment(predicate, direction, scope, source)?;
-                Ok((ProgramSeed::Keys(image), step.kept(into)))
+                Ok(Seed {
+                    met: Some((Met::new(&image, image.segment.index), into)),
+                    made_of: ProgramSeed::Keys(image),
+                    slot: step.kept(into),
+                })
             }
             Action::Expand { .. } => Err(NotCovered::Shape.into()),
             ref other => Err(NotCovered::Step(other.name()).into()),
         }
+    }
+
+    /// Adds a step of the plan, to the seed while there is nothing behind it, or leaves the program as it is.
+    fn seed_or_step(
+        &mut self,
+        step: &Step,
+        program: &mut Program,
+        met: &mut Option<(Met, Slot)>,
+    ) -> Result<(), Stop> {
+        let is_first = program.steps.is_empty();
+        if let (true, Some((met, column)), Action::Check { .. }) =
+            (is_first, &mut *met, &step.action)
+            && self.constants(step)?.is_none()
+            && met.take(*column, &self.check(step)?)
+        {
+            program.slot = step.kept(*column);
+            return Ok(());
+        }
+        self.step(step, &mut program.steps)?;
+        if let (true, Some((met, column)), [first]) = (is_first, met, &program.steps[..])
+            && let Some((image, Whose::Column(from), _)) = &first.expansion
+            && from == column
+        {
+            met.expect(image, step.estimate.rows);
+        }
+        Ok(())
     }
 
     /// Adds a step of the plan, or leaves `steps` as they are.

@@ -13,6 +13,7 @@ use crate::cache::Pages;
 use crate::error::{GpuError, NotCovered};
 use crate::image::Image;
 use crate::layout::{self, BLOCK, COLUMNS};
+use crate::meet::Met;
 use crate::program::{Operand, Program, ProgramCheck, ProgramSeed, ProgramStep, Whose};
 use crate::rooms::{ARGUMENT_BYTES, Call, Room};
 use crate::rows::Rows;
@@ -334,6 +335,7 @@ fn record(
 fn arguments_of(kernel: Kernel) -> u64 {
     let bytes = match kernel {
         Kernel::Seed | Kernel::SeedPaged | Kernel::SeedRowsPaged => size_of::<layout::Seed>(),
+        Kernel::Meet => size_of::<layout::Meet>(),
         Kernel::Finish => size_of::<layout::Finish>(),
         _ => size_of::<layout::Step>(),
     };
@@ -341,7 +343,10 @@ fn arguments_of(kernel: Kernel) -> u64 {
 }
 
 fn images_of(program: &Program) -> Vec<Arc<Image>> {
-    let (ProgramSeed::Rows(seed, _) | ProgramSeed::Keys(seed)) = &program.seed;
+    let seed = match &program.seed {
+        ProgramSeed::Rows(seed, _) | ProgramSeed::Keys(seed) => seed,
+        ProgramSeed::Met(met) => &met.image,
+    };
     let expanded = program
         .steps
         .iter()
@@ -403,6 +408,7 @@ struct Writer {
     /// How kernels find segments, where one of them lies in pages.
     pages: Option<Pages>,
     levels: usize,
+    seed_bytes: usize,
     halves: [Range<u64>; 2],
 }
 
@@ -416,6 +422,10 @@ impl Writer {
             long_list: u64::MAX,
             pages: None,
             levels: program.steps.len() + 1,
+            seed_bytes: match program.seed {
+                ProgramSeed::Met(_) => size_of::<layout::Meet>(),
+                ProgramSeed::Rows(..) | ProgramSeed::Keys(_) => size_of::<layout::Seed>(),
+            },
             halves: [
                 address..address + middle,
                 address + middle..address + tables.bytes(),
@@ -432,7 +442,7 @@ impl Writer {
     }
 
     fn step_at(&self, step: usize) -> usize {
-        self.seed_at() + size_of::<layout::Seed>() + step * size_of::<layout::Step>()
+        self.seed_at() + self.seed_bytes + step * size_of::<layout::Step>()
     }
 
     fn finish_at(&self) -> usize {
@@ -562,6 +572,10 @@ impl Writer {
                 launches.push((Kernel::Seed, self.seed_at()));
                 self.copied(words, (index, column), 0..index.keys, program.slot)
             }
+            ProgramSeed::Met(met) => {
+                launches.push((Kernel::Meet, self.seed_at()));
+                self.met_seed(met, program.slot, words)
+            }
         }
     }
 
@@ -591,6 +605,20 @@ impl Writer {
             range_at: (self.seed_at() + std::mem::offset_of!(layout::Seed, begin)) / 8,
             first: rows.start,
             keys: rows.end - rows.start,
+            most: capacity,
+        };
+        let columns = slot.map(|slot| (slot, column)).into_iter().collect();
+        (Table { columns, capacity }, seeded)
+    }
+
+    fn met_seed(&self, met: &Met, slot: Option<Slot>, words: &mut [u64]) -> (Table, Seeded) {
+        let (column, capacity) = met.column(&self.halves[0]);
+        let arguments = met.arguments(self.level(0), &column, slot.is_some());
+        put(words, self.seed_at(), &arguments);
+        let seeded = Seeded::Keys {
+            range_at: (self.seed_at() + std::mem::offset_of!(layout::Meet, begin)) / 8,
+            first: 0,
+            keys: met.keys(),
             most: capacity,
         };
         let columns = slot.map(|slot| (slot, column)).into_iter().collect();

@@ -8,6 +8,7 @@
 mod finish;
 mod forms;
 mod lookup;
+mod meet;
 mod rig;
 mod seed;
 mod steps;

@@ -25,6 +25,8 @@ pub fn iri(number: u64) -> VertexId {
 pub struct World {
     pub snapshot: Arc<Snapshot>,
     vertices: Vec<VertexId>,
+    /// IRIs with lists that are kept as an index, with their predicates.
+    hubs: Vec<(usize, VertexId)>,
 }
 
 fn predicate(number: usize) -> VertexId {
@@ -60,6 +62,7 @@ impl World {
     pub fn random(random: &mut Random) -> World {
         let vertices = vertices(random);
         let mut quads: Vec<IdQuad> = Vec::new();
+        let mut hubs = Vec::new();
         for number in 0..PREDICATES {
             let is_functional = random.chance(30);
             let subjects = random.between(1, 600);
@@ -85,6 +88,9 @@ impl World {
             }
             if random.chance(40) {
                 let hub = *random.pick(&vertices);
+                if hub.has_tag(Tag::Iri) {
+                    hubs.push((number, hub));
+                }
                 for member in 0..random.between(900, 1600) as u64 {
                     let subject = iri(member * random.between(1, 3) as u64);
                     quads.push((subject, predicate(number), hub, GraphScope::DEFAULT_GRAPH));
@@ -98,6 +104,7 @@ impl World {
         World {
             snapshot: Arc::new(snapshot_of(&quads, random.chance(50).then(|| predicate(0)))),
             vertices,
+            hubs,
         }
     }
 
@@ -105,6 +112,18 @@ impl World {
     pub fn patterns(&self, random: &mut Random) -> (String, usize) {
         let mut variables = 0;
         let mut text = String::new();
+        if !self.hubs.is_empty() && random.chance(25) {
+            variables = 1;
+            for _ in 0..random.between(1, 3) {
+                let (number, hub) = *random.pick(&self.hubs);
+                let _ = write!(
+                    text,
+                    "?v0 {} {} . ",
+                    text_of(predicate(number)),
+                    text_of(hub)
+                );
+            }
+        }
         for _ in 0..random.between(1, 5) {
             let mut end = |random: &mut Random, is_subject: bool| -> String {
                 if random.chance(20) {

@@ -33,6 +33,8 @@ const fn of(
 
 const WALK: &str = "walk.cu";
 const LOOKUP: &str = "lookup.h";
+const BLOCK: &str = "block.h";
+const MEET: &str = "meet.cu";
 
 /// All of them.
 pub(super) const MUTANTS: &[Mutant] = &[
@@ -164,25 +166,25 @@ pub(super) const MUTANTS: &[Mutant] = &[
     ),
     of(
         "no barrier after the arguments were taken",
-        WALK,
+        BLOCK,
         "to[word] = from[word];\n    barrier();",
         "to[word] = from[word];",
     ),
     of(
         "a sum that misses a lane",
-        WALK,
+        BLOCK,
         "if (lane >= distance) sum",
         "if (lane > distance) sum",
     ),
     of(
         "no barrier before sums of warps are added",
-        WALK,
+        BLOCK,
         "scratch[warp] = sum;\n    barrier();",
         "scratch[warp] = sum;",
     ),
     of(
         "no barrier after sums of warps were added",
-        WALK,
+        BLOCK,
         "scratch[threads() / WARP] = running;\n    }\n    barrier();",
         "scratch[threads() / WARP] = running;\n    }",
     ),
@@ -329,5 +331,59 @@ pub(super) const MUTANTS: &[Mutant] = &[
         WALK,
         "chunk.first & ~0xffffull",
         "chunk.first & 0xffff0000ull",
+    ),
+    of(
+        "ids of a set before its first are taken from the wrong bits",
+        MEET,
+        "asked & word_of(blocks, 0) << before",
+        "asked & word_of(blocks, 0)",
+    ),
+    of(
+        "the second of two words of a set is not looked at",
+        MEET,
+        "if (bit && word + 1 < words)",
+        "if (bit && word + 2 < words)",
+    ),
+    of(
+        "ids that nobody asked for",
+        MEET,
+        "return asked & found;",
+        "return found;",
+    ),
+    of(
+        "a key behind the strip is met",
+        MEET,
+        "if (ordinal < meet.begin || ordinal >= meet.end)",
+        "if (ordinal < meet.begin || ordinal > meet.end)",
+    ),
+    of(
+        "a chunk taken for whole that is not",
+        MEET,
+        "if (chunk.ordinal >= meet.begin && end <= meet.end) return some;",
+        "if (chunk.ordinal >= meet.begin) return some;",
+    ),
+    of(
+        "the last set is not met",
+        MEET,
+        "set < meet.sets &&",
+        "set + 1 < meet.sets &&",
+    ),
+    of(
+        "no barrier before ids are written",
+        MEET,
+        "->rows, total);\n    barrier();",
+        "->rows, total);",
+    ),
+    of(
+        "all ids of a word to one place",
+        MEET,
+        "left &= left - 1, at++) {",
+        "left &= left - 1) {",
+    ),
+    of(
+        "a word's ids from the wrong word on",
+        MEET,
+        "Some some = {chunk.first + word * 64,",
+        "Some some = {chunk.first + word / 7 * 448,",
     ),
 ];
