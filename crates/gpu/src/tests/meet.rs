@@ -89,7 +89,7 @@ fn run(rig: &Rig, random: &mut Random, first: &Keys, sets: &[Keys], strip: Range
 
 /// All of a first set, none, and some strips of it, met with up to as many sets as there may be.
 fn run_strips(seed: u64, kinds: &[Kind]) {
-    let Some(rig) = Rig::new(seed) else { return };
+    let Some(rig) = Rig::whole(seed) else { return };
     let mut random = Random::new(seed);
     let most = *random.pick(&[1, 3, 33, 300, 1500]);
     let first = Keys::random(&mut random, kinds, most);

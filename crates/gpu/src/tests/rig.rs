@@ -67,6 +67,12 @@ impl Rig {
         })
     }
 
+    /// One in which the parts of segments lie in one run, for kernels that read no pages.
+    pub(super) fn whole(seed: u64) -> Option<Rig> {
+        let rig = Rig::new(seed)?;
+        Some(Rig { pages: None, ..rig })
+    }
+
     /// Where the table of pages is and the binary logarithm of their bytes; nothing, where parts lie in one run.
     pub(super) fn pages(&self) -> (u64, u32) {
         let pages = self.pages.as_ref();
