@@ -306,9 +306,9 @@ fn random_queries_are_answered_where_their_segments_have_no_room() {
             let gpu = Gpu::with_options(device, Arc::clone(&world.snapshot), memory, options);
             gpu.expect("there is memory").with_long_lists(700)
         };
-        let page_bits = Some(*random.pick(&[8, 10, 12]));
+        let page_bits = *random.pick(&[8, 10, 12]);
         let mut options = CacheOptions {
-            page_bits,
+            page_bits: Some(page_bits),
             poison: true,
             ..CacheOptions::default()
         };
@@ -325,7 +325,7 @@ fn random_queries_are_answered_where_their_segments_have_no_room() {
         options.pairwise = random.chance(30);
         options.inplace = random.chance(80);
         let capped = Memory {
-            images: (needed * random.pick(&CAPS) / 100).max(1 << page_bits.unwrap_or(12)),
+            images: (needed * random.pick(&CAPS) / 100).max(1 << page_bits),
             host: 8 << 20,
             ..memory
         };
