@@ -127,7 +127,8 @@ impl StandingMoment {
     }
 
     /// The default graph of a question whose windows are bags and one graph with what is stored: a stored triple is one
-    /// more occurrence.
+    /// more occurrence. A window that is written twice is one, as a graph is that stands in two `FROM` clauses: SPARQL's
+    /// datasets are sets of graphs (SPARQL 1.1 Query, section 13.2). What two other windows share came in each.
     pub(super) fn merged_bag(&self, case: &StandingCase) -> Option<Vec<Triple>> {
         let question = &case.question;
         if !question.is_merged || !question.is_multiset {
@@ -136,10 +137,9 @@ impl StandingMoment {
         let dataset = self.dataset(case);
         let stored = dataset.quads_for_graph_name(oxrdf::GraphNameRef::DefaultGraph);
         let stored = stored.map(|quad| Triple::from(quad.into_owned()));
-        Some(
-            stored
-                .chain(self.windows.iter().flatten().cloned())
-                .collect(),
-        )
+        let windows = question.windows.iter().enumerate();
+        let distinct = windows.filter(|(at, window)| !question.windows[..*at].contains(window));
+        let came = distinct.flat_map(|(at, _)| self.windows[at].iter().cloned());
+        Some(stored.chain(came).collect())
     }
 }

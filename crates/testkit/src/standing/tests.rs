@@ -311,6 +311,26 @@ fn one_default_graph_holds_windows_and_from_graphs() {
 }
 
 #[test]
+fn a_window_that_is_written_twice_is_one_bag() {
+    let mut case = counted(&[110, 120], HOPPING);
+    case.streams[0].absorbed = Absorbed::Nothing;
+    case.items[1] = item(0, 120, ":s0 :at 110 .");
+    case.question.is_merged = true;
+    case.question.is_multiset = true;
+    case.question.body = "{ ?s :at ?o }".to_owned();
+    assert_eq!(reports(&case, 200), ["200: s0 s0"]);
+    let once = case.question.windows[0];
+    case.question.windows.push(once);
+    assert_eq!(reports(&case, 200), ["200: s0 s0"]);
+    // Another window over the same items has each of them once more.
+    case.question.windows[1].extent = PlainExtent::Time {
+        range_ms: 100,
+        step_ms: 100,
+    };
+    assert_eq!(reports(&case, 200), ["200: s0 s0 s0 s0"]);
+}
+
+#[test]
 fn each_dialect_says_the_question() {
     let mut case = counted(
         &[],
