@@ -63,16 +63,9 @@ fn of_window(case: &StandingCase, window: &PlainWindow, until_ms: u64) -> Vec<u6
             PlainExtent::Time { step_ms, .. } | PlainExtent::Past { step_ms, .. },
         ) => match start_ms(case, window.stream) {
             Some(start_ms) if is_first_item(&case.question) => {
-                // Before the first item it is not known that there are closes.
-                let first = case.in_order(window.stream);
-                let seen_ms = first.first().map(|item| sees(&case.question, item.time_ms));
-                let from_ms = seen_ms.unwrap_or(until_ms).max(start_ms + 1);
-                multiples(
-                    step_ms,
-                    start_ms,
-                    from_ms.max(stream.begin_ms + 1),
-                    until_ms,
-                )
+                let from_ms = known_ms(case, window.stream).unwrap_or(until_ms);
+                let from_ms = from_ms.max(stream.begin_ms + 1);
+                multiples(step_ms, start_ms, from_ms, until_ms)
             }
             Some(start_ms) => multiples(step_ms, start_ms, stream.begin_ms, until_ms),
             None => Vec::new(),
@@ -143,6 +136,14 @@ fn start_ms(case: &StandingCase, stream: usize) -> Option<u64> {
     }
 }
 
+/// From when on it is known that a stream's windows close which the first item begins: whoever sees no item yet cannot know
+/// where their steps are counted from, so before that none of them has closed.
+fn known_ms(case: &StandingCase, stream: usize) -> Option<u64> {
+    let first = case.in_order(stream).first()?.time_ms;
+    let start_ms = start_ms(case, stream)?;
+    Some(sees(&case.question, first).max(start_ms + 1))
+}
+
 fn is_first_item(question: &Question) -> bool {
     question.origin == PlainOrigin::FirstItem
 }
@@ -194,8 +195,9 @@ pub(super) fn span(case: &StandingCase, window: &PlainWindow, instant: u64) -> O
         });
     }
     let close = start + (now - start).div_euclid(step_ms) * step_ms;
-    let is_closed =
-        close >= signed(stream.begin_ms) && (!is_first_item(&case.question) || close > start);
+    let known = known_ms(case, window.stream).filter(|_| is_first_item(&case.question));
+    let is_known = known.is_none_or(|known| close >= signed(known));
+    let is_closed = close >= signed(stream.begin_ms) && is_known;
     is_closed.then_some(WindowSpan {
         open_ms: close - from_ms,
         close_ms: close - to_ms,

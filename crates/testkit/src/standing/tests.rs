@@ -188,6 +188,27 @@ fn the_first_item_begins_the_steps() {
     assert!(reports(&case, 3_500).is_empty());
 }
 
+/// At the close of another window nobody can know that an item of the same second will come, and begin the steps before it.
+#[test]
+fn a_window_is_not_whole_before_its_first_item() {
+    let tumbling = PlainExtent::Time {
+        range_ms: 200,
+        step_ms: 200,
+    };
+    let mut case = counted(&[2_100, 2_500], tumbling);
+    case.streams.push(plain("t", 100));
+    case.items[1].stream = 1;
+    case.question.windows.push(PlainWindow {
+        stream: 1,
+        extent: tumbling,
+    });
+    case.question.origin = PlainOrigin::FirstItem;
+    assert_eq!(reports(&case, 2_800), ["2600: ", "2800: "]);
+    case.question.partial_first = true;
+    let all = ["2200: s0", "2400: ", "2600: ", "2800: "];
+    assert_eq!(reports(&case, 2_800), all);
+}
+
 #[test]
 fn a_content_is_a_set_of_the_latest_close() {
     let slow = PlainExtent::Time {
