@@ -15,7 +15,8 @@
 //!   `partial_first` none is there at which some window's content would open before its stream began.
 //! - *Contents* ([`contents`]): the window at its latest close, as a set of triples, or as a bag where the question says
 //!   `multiset`. Graph names of quads are not seen. The time of a triple is the greatest in the contents of all windows.
-//! - *Stored side*: the data at the start and what is absorbed of all batches that end by the instant.
+//! - *Stored side*: the data at the start and what is absorbed of all batches that end by the instant; of several streams,
+//!   those of the first commit that covers these ([`expected_of`]).
 //! - *Relation*: the difference from the answer before. Where all windows are empty and `nonempty` is said there is no
 //!   answer, so the next one is compared with the last that was. `rows` takes reports away and changes none.
 //!
@@ -25,6 +26,7 @@
 //! (VLDB 2010); Dell'Aglio et al., "RSP-QL semantics" (IJSWIS 2014); Arasu, Babu and Widom, "The CQL continuous query
 //! language" (VLDB Journal 2006).
 
+mod commits;
 mod contents;
 mod dialects;
 pub mod goldens;
@@ -36,6 +38,7 @@ mod random_standing;
 mod relation;
 mod show;
 
+pub use commits::{CommitEnds, expected_of, has_open_commits};
 pub use contents::{StandingMoment, moment};
 pub use instants::instants;
 pub use late::{LateQuad, delayed, settled, shuffled};

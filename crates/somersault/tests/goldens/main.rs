@@ -14,7 +14,7 @@ use oxrdf::Dataset;
 use somersault::load::{self, Source, Unwatched};
 use somersault::{
     BlankScope, Database, Hub, HubStream, Options, QueryError, Recording, Replay, ReplaySpan,
-    ReportKind, StandingReport, TimedQuads, UpdateRequest, read_standing,
+    ReportKind, SnapshotInfo, StandingReport, TimedQuads, UpdateRequest, read_standing,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -25,8 +25,9 @@ use testkit::naive::WORK_MAX;
 use testkit::random::Random;
 use testkit::standing::goldens::{self, GoldenRun};
 use testkit::standing::{
-    Absorbed, Item, PlainExtent, PlainOrigin, PlainStream, ReportPace, Reported, StandingCase,
-    Wanted, check, delayed, expected, random_standing, settled, shuffled, smaller,
+    Absorbed, CommitEnds, Item, PlainExtent, PlainOrigin, PlainStream, ReportPace, Reported,
+    StandingCase, Wanted, check, delayed, expected, expected_of, has_open_commits, random_standing,
+    settled, shuffled, smaller,
 };
 use testkit::{Answer, TRIPLE_COLUMNS, seeds};
 
@@ -98,18 +99,19 @@ fn recordings(case: &StandingCase) -> Vec<Recording<'_>> {
 
 /// What a text reports over the streams of a case up to a moment.
 fn reports(case: &StandingCase, text: &str, until_ms: u64) -> Result<Vec<Reported>, String> {
-    reports_beside(case, text, until_ms, &mut |_| {})
+    let database = stored(&case.stored);
+    reports_beside(case, text, until_ms, &database, &mut || {})
 }
 
-/// The same while somebody else changes the database, before some items come.
+/// The same in this database while somebody else changes it, before some items come.
 fn reports_beside(
     case: &StandingCase,
     text: &str,
     until_ms: u64,
-    beside: &mut dyn FnMut(&Database),
+    database: &Database,
+    beside: &mut dyn FnMut(),
 ) -> Result<Vec<Reported>, String> {
-    let database = stored(&case.stored);
-    let query = read_standing(&database, text).map_err(|error| error.to_string())?;
+    let query = read_standing(database, text).map_err(|error| error.to_string())?;
     let span = ReplaySpan {
         from_ms: case.streams.iter().map(|stream| stream.begin_ms).min(),
         registered_ms: Some(case.question.registered_ms),
@@ -119,7 +121,7 @@ fn reports_beside(
     let replay = Replay::new(database.clone(), recordings(case), queries, span);
     let replay = replay.map_err(|error| error.to_string())?;
     let mut reports = Vec::new();
-    let ran = replay.run(&mut |_| beside(&database), &mut |report| {
+    let ran = replay.run(&mut |_| beside(), &mut |report| {
         reports.push(reported(report));
         ControlFlow::Continue(())
     });
@@ -231,6 +233,39 @@ fn stored_for_a_moment(database: &Database, case: &StandingCase, random: &mut Ra
     }
 }
 
+/// The commits that a database remembers, as far as they hold the streams of a case.
+fn commits(database: &Database, case: &StandingCase) -> Vec<CommitEnds> {
+    let of_commit = |snapshot: &SnapshotInfo| {
+        let until_ms = |stream: &PlainStream| {
+            let mut points = snapshot.vector.iter().flat_map(|vector| vector.iter());
+            let point = points.find(|point| *point.stream == *stream.iri.as_str());
+            // Before its first batch is decided, it holds nothing from its beginning on.
+            let begin_ms = stream.begin_ms / stream.grain_ms * stream.grain_ms;
+            point.map_or(begin_ms, |point| point.covered_ms)
+        };
+        case.streams.iter().map(until_ms).collect()
+    };
+    database.snapshots().iter().map(of_commit).collect()
+}
+
+/// Compares what was reported with what had to be, over the commits of the run where that depends on them.
+fn compared(
+    case: &StandingCase,
+    until_ms: u64,
+    wanted: &[Wanted],
+    given: &[Reported],
+    database: &Database,
+) -> Result<(), String> {
+    if !has_open_commits(case) {
+        return check(wanted, given, &Blanks::Search);
+    }
+    match expected_of(case, until_ms, WORK_MAX, &commits(database, case))? {
+        Some(wanted) => check(&wanted, given, &Blanks::Search),
+        // Over these commits it is larger, or not determined.
+        None => Ok(()),
+    }
+}
+
 /// What is wrong with the reports of a case, in any dialect.
 fn complaint(case: &StandingCase, until_ms: u64) -> Option<String> {
     let Ok(Some(wanted)) = expected(case, until_ms, WORK_MAX) else {
@@ -238,9 +273,10 @@ fn complaint(case: &StandingCase, until_ms: u64) -> Option<String> {
     };
     for (dialect, text) in case.question.texts(&case.streams) {
         let mut random = Random::new(until_ms);
-        let mut beside = |database: &Database| stored_for_a_moment(database, case, &mut random);
-        let complaint = match reports_beside(case, &text, until_ms, &mut beside) {
-            Ok(given) => check(&wanted, &given, &Blanks::Search).err(),
+        let database = stored(&case.stored);
+        let mut beside = || stored_for_a_moment(&database, case, &mut random);
+        let complaint = match reports_beside(case, &text, until_ms, &database, &mut beside) {
+            Ok(given) => compared(case, until_ms, &wanted, &given, &database).err(),
             Err(error) => Some(error),
         };
         if let Some(complaint) = complaint {
@@ -274,10 +310,10 @@ fn pushed(
     case: &StandingCase,
     text: &str,
     until_ms: u64,
+    database: &Database,
 ) -> Result<Vec<StandingReport>, QueryError> {
-    let database = stored(&case.stored);
-    let query = read_standing(&database, text)?;
-    let mut hub = Hub::new(database);
+    let query = read_standing(database, text)?;
+    let mut hub = Hub::new(database.clone());
     let is_made = |stream: &&PlainStream| stream.side_of.is_none();
     for stream in case.streams.iter().filter(is_made) {
         hub.create(&hub_stream(stream), stream.begin_ms)?;
@@ -312,14 +348,16 @@ fn pushed(
 
 /// What is wrong with the reports of a case with late items.
 fn late_complaint(case: &StandingCase, until_ms: u64) -> Option<String> {
-    let Ok(Some(wanted)) = expected(&settled(case), until_ms, WORK_MAX) else {
+    let without = settled(case);
+    let Ok(Some(wanted)) = expected(&without, until_ms, WORK_MAX) else {
         return None;
     };
     for (dialect, text) in case.question.texts(&case.streams) {
-        let complaint = match pushed(case, &text, until_ms) {
+        let database = stored(&case.stored);
+        let complaint = match pushed(case, &text, until_ms, &database) {
             Ok(given) => {
                 let given: Vec<Reported> = given.into_iter().map(reported).collect();
-                check(&wanted, &given, &Blanks::Search).err()
+                compared(&without, until_ms, &wanted, &given, &database).err()
             }
             Err(error) => Some(error.message),
         };
@@ -431,7 +469,7 @@ fn revised_complaint(case: &StandingCase, until_ms: u64) -> Option<String> {
             continue;
         }
         let text = format!("#@ late=revise lateness=100h\n{text}");
-        let complaint = match pushed(case, &text, until_ms) {
+        let complaint = match pushed(case, &text, until_ms, &stored(&case.stored)) {
             Ok(given) => added_up(given)
                 .and_then(|given| check(&wanted, &given, &Blanks::Search))
                 .err(),

@@ -21,8 +21,21 @@ pub struct StandingMoment {
     pub absorbed: Vec<Quad>,
 }
 
-/// What is seen at an instant.
+/// What is seen at an instant, with what is stored of all batches that end by it.
 pub fn moment(case: &StandingCase, close_ms: u64) -> StandingMoment {
+    moment_over(case, close_ms, &ends(case, close_ms))
+}
+
+/// The ends of the last batches of each stream that end by an instant (milliseconds).
+pub(super) fn ends(case: &StandingCase, instant: u64) -> Vec<u64> {
+    let streams = case.streams.iter();
+    streams
+        .map(|stream| instant / stream.grain_ms * stream.grain_ms)
+        .collect()
+}
+
+/// What is seen at an instant, with what is stored of each stream before these moments (milliseconds).
+pub(super) fn moment_over(case: &StandingCase, close_ms: u64, stored_ms: &[u64]) -> StandingMoment {
     let mut times: HashMap<Triple, u64> = HashMap::new();
     let mut windows = Vec::new();
     for window in &case.question.windows {
@@ -45,7 +58,7 @@ pub fn moment(case: &StandingCase, close_ms: u64) -> StandingMoment {
         close_ms,
         windows,
         times,
-        absorbed: absorbed(case, close_ms),
+        absorbed: absorbed(case, close_ms, stored_ms),
     }
 }
 
@@ -76,11 +89,11 @@ fn items<'c>(case: &'c StandingCase, window: &PlainWindow, instant: u64) -> Vec<
     }
 }
 
-/// What was absorbed by an instant: of each stream the batches that end by then.
-fn absorbed(case: &StandingCase, instant: u64) -> Vec<Quad> {
+/// What was absorbed by an instant: of each stream what came before these moments, and what came late.
+fn absorbed(case: &StandingCase, instant: u64, stored_ms: &[u64]) -> Vec<Quad> {
     let quads = case.items.iter().flat_map(|item| {
         let stream = &case.streams[item.stream];
-        let is_covered = stream.batch_end_ms(item.time_ms) <= instant;
+        let is_covered = item.time_ms < stored_ms[item.stream];
         let covered = is_covered.then_some(&item.quads).into_iter().flatten();
         covered.filter_map(|quad| stream.absorbs(quad))
     });

@@ -1,6 +1,6 @@
 //! What has to be reported, instant by instant, and the comparison with what was.
 
-use super::contents::{StandingMoment, moment};
+use super::contents::{StandingMoment, ends, moment_over};
 use super::instants::instants;
 use super::relation::{Unrelated, determined, related};
 use super::{Question, Reported, StandingCase, window_iri};
@@ -46,10 +46,20 @@ pub fn expected(
     until_ms: u64,
     work_max: u64,
 ) -> Result<Option<Vec<Wanted>>, String> {
+    expected_over(case, until_ms, work_max, &|instant| Ok(ends(case, instant)))
+}
+
+/// The same where it is said before which moment each stream is stored at an instant (milliseconds).
+pub(super) fn expected_over(
+    case: &StandingCase,
+    until_ms: u64,
+    work_max: u64,
+    stored_ms: &dyn Fn(u64) -> Result<Vec<u64>, String>,
+) -> Result<Option<Vec<Wanted>>, String> {
     let mut wanted = Vec::new();
     let mut before: Vec<Row> = Vec::new();
     for instant in instants(case, until_ms) {
-        let moment = moment(case, instant);
+        let moment = moment_over(case, instant, &stored_ms(instant)?);
         if case.question.nonempty && moment.is_empty() {
             continue;
         }

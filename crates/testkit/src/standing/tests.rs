@@ -352,6 +352,45 @@ fn a_window_that_is_written_twice_is_one_bag() {
 }
 
 #[test]
+fn several_streams_are_stored_as_far_as_the_first_commit_that_covers_them() {
+    let mut case = counted(&[50, 150, 250], HOPPING);
+    assert!(!has_open_commits(&case));
+    case.streams.push(plain("t", 200));
+    case.question.windows.push(PlainWindow {
+        stream: 1,
+        extent: HOPPING,
+    });
+    assert!(has_open_commits(&case));
+    case.question.body = "{ ?s :at ?o }".to_owned();
+    assert_eq!(reports(&case, 200), ["200: s0 s1"]);
+    let over = |commits: &[[u64; 2]]| {
+        let commits: Vec<CommitEnds> = commits.iter().map(|commit| commit.to_vec()).collect();
+        let wanted = expected_of(&case, 300, WORK_MAX, &commits)?.unwrap();
+        let rows = wanted.iter().map(|it| it.expected.rows.len());
+        Ok::<Vec<usize>, String>(rows.collect())
+    };
+    // Closes 200 and 300: the second needs no batch of the other stream beyond 200.
+    assert_eq!(
+        over(&[[0, 0], [200, 0], [200, 200], [300, 200]]),
+        Ok(vec![2, 3])
+    );
+    assert_eq!(
+        over(&[[0, 0], [300, 0], [300, 200], [400, 400]]),
+        Ok(vec![3, 3])
+    );
+    assert!(
+        over(&[[0, 0], [200, 200]])
+            .unwrap_err()
+            .contains("no commit covers 300 ms")
+    );
+    assert!(
+        over(&[[0, 200], [300, 0]])
+            .unwrap_err()
+            .contains("goes back")
+    );
+}
+
+#[test]
 fn each_dialect_says_the_question() {
     let mut case = counted(
         &[],
