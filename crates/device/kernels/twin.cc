@@ -173,6 +173,7 @@ u64 twin_wait(TwinWait kind, u64 value, u32 lane) {
 
 #include "walk.cu"
 #include "meet.cu"
+#include "spread.cu"
 
 namespace {
 struct Entry {
@@ -193,6 +194,9 @@ const Entry ENTRIES[] = {
     {"walk_filter_paged", walk_filter_paged},
     {"walk_finish", walk_finish},
     {"walk_meet", walk_meet},
+    {"walk_predicates", walk_predicates},
+    {"walk_expand_by", walk_expand_by},
+    {"walk_check_by", walk_check_by},
 };
 }  // namespace
 
@@ -221,6 +225,8 @@ extern "C" u64 somersault_twin_size(u32 which) {
         case 1: return sizeof(Step);
         case 2: return sizeof(Finish);
         case 3: return sizeof(Meet);
+        case 4: return sizeof(Part);
+        case 5: return sizeof(Spread);
         default: return 0;
     }
 }

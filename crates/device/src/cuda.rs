@@ -34,6 +34,7 @@ use std::sync::Arc;
 const MODULES: &[(&str, &str)] = &[
     ("probe", include_str!("../kernels/probe.ptx")),
     ("meet", include_str!("../kernels/meet.ptx")),
+    ("spread", include_str!("../kernels/spread.ptx")),
     ("walk", include_str!("../kernels/walk.ptx")),
 ];
 

@@ -44,6 +44,11 @@ kernels! {
     "meet" {
         Meet = "walk_meet": "Makes what several sets have of a strip of the first one the first column.",
     }
+    "spread" {
+        Predicates = "walk_predicates": "One row out for each predicate that a vertex has.",
+        ExpandBy = "walk_expand_by": "One row out for each neighbour by the row's predicate.",
+        CheckBy = "walk_check_by": "Keeps the rows whose edge exists by the row's predicate.",
+    }
     "walk" {
         Seed = "walk_seed": "Makes a strip of the first column.",
         Expand = "walk_expand": "One row out for each neighbour that passes the checks.",

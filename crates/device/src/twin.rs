@@ -348,8 +348,8 @@ impl Device for Twin {
     }
 }
 
-/// Bytes of the structs of arguments as the kernels have them: seed, step, finish, meet.
-pub fn argument_bytes() -> [u64; 4] {
+/// Bytes of the structs of arguments as the kernels have them: seed, step, finish, meet, part, spread.
+pub fn argument_bytes() -> [u64; 6] {
     foreign::sizes()
 }
 
@@ -387,9 +387,9 @@ mod foreign {
         }
     }
 
-    pub(super) fn sizes() -> [u64; 4] {
+    pub(super) fn sizes() -> [u64; 6] {
         // SAFETY: the function reads nothing but its argument.
-        [0, 1, 2, 3].map(|which| unsafe { somersault_twin_size(which) })
+        [0, 1, 2, 3, 4, 5].map(|which| unsafe { somersault_twin_size(which) })
     }
 
     pub(super) fn write(to: &Slice, from: &[u8]) {
@@ -419,8 +419,8 @@ mod foreign {
         Some("there is no twin".into())
     }
 
-    pub(super) fn sizes() -> [u64; 4] {
-        [0; 4]
+    pub(super) fn sizes() -> [u64; 6] {
+        [0; 6]
     }
 
     pub(super) fn write(_: &Slice, _: &[u8]) {}

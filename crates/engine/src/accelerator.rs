@@ -20,11 +20,13 @@ pub use gpu::Memory;
 use gpu::device::DeviceError;
 use gpu::{Gpu, GpuError, Section};
 use query::plan::{Plan, Slot};
+use rdf::Direction;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 use store::delta::Version;
+use store::{GraphView, SegmentKey};
 
 /// Which queries begin on the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -311,7 +313,8 @@ impl Accelerator {
         self.image_bytes.store(gpu.image_bytes(), Ordering::Relaxed);
         let section = section?;
         let is_layered = |&segment| !version.is_base_alone(segment);
-        if section.segments().iter().any(is_layered) {
+        let asks_others = || section.asks_all_predicates() && brings_predicates(version);
+        if section.segments().iter().any(is_layered) || asks_others() {
             return Err(GpuError::Layered);
         }
         Ok(section)
@@ -393,6 +396,19 @@ fn longest_wait(plan: &Plan, workers: usize) -> Duration {
     let cost_ns: f64 = plan.steps.iter().map(|step| step.estimate.cost_ns).sum();
     let half = cost_ns / workers.max(1) as f64 / 2.0;
     Duration::from_nanos(half as u64).min(WAIT_MAX)
+}
+
+/// Whether layers have edges by predicates of which the base has none.
+fn brings_predicates(version: &Version) -> bool {
+    let is_layered = |predicate| {
+        let segment = |direction| SegmentKey {
+            predicate,
+            direction,
+        };
+        let mut segments = [Direction::Out, Direction::In].map(segment).into_iter();
+        segments.any(|segment| !version.is_base_alone(segment))
+    };
+    version.predicates().into_iter().any(is_layered)
 }
 
 fn is_worth(plan: &Plan) -> bool {

@@ -19,6 +19,10 @@ pub enum NotCovered {
     Cut,
     /// The table has too many columns.
     Columns,
+    /// It may be by any predicate, and there are more than a launch is told of.
+    Predicates,
+    /// It may be by any predicate, and their segments have no room as a whole.
+    Paged,
     /// The plan has no further step.
     End,
 }
@@ -32,6 +36,10 @@ impl fmt::Display for NotCovered {
             NotCovered::NoEdges => formatter.write_str("its predicate has no edge"),
             NotCovered::Cut => formatter.write_str("it looks at rows together"),
             NotCovered::Columns => formatter.write_str("its table has too many columns"),
+            NotCovered::Predicates => formatter.write_str("its predicate may be any of too many"),
+            NotCovered::Paged => {
+                formatter.write_str("its predicate may be any, and not all have room")
+            }
             NotCovered::End => formatter.write_str("there is none"),
         }
     }

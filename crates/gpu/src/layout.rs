@@ -205,6 +205,43 @@ pub(crate) struct Finish {
     pub columns_in: [Column; COLUMNS],
 }
 
+/// One of the segments that a step may ask whose predicate is not known.
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Part {
+    pub predicate: u64,
+    pub segment: Segment,
+}
+
+/// Rows become those of a vertex's predicates, or of its neighbours by the row's predicate.
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Spread {
+    pub input: u64,
+    pub output: u64,
+    pub outcome: u64,
+    pub capacity: u64,
+    /// Address of the parts, ascending by predicates.
+    pub parts: u64,
+    pub count: u32,
+    pub number: u32,
+    pub columns: u32,
+    /// The column of the vertex, or [`CONSTANT`].
+    pub from: u32,
+    /// The column of the predicate.
+    pub by: u32,
+    /// What is looked for among the neighbours, as `from` is.
+    pub right: u32,
+    pub constant: u64,
+    pub sought: u64,
+    pub made: u64,
+    pub columns_in: [Column; COLUMNS],
+    pub columns_out: [u64; COLUMNS],
+}
+
+/// A spread stands where a step would.
+const _: () = assert!(size_of::<Spread>() <= size_of::<Step>());
+
 /// Sets that a seed is met with, at most.
 pub(crate) const SETS: usize = 4;
 
@@ -235,9 +272,11 @@ mod tests {
             size_of::<Step>(),
             size_of::<Finish>(),
             size_of::<Meet>(),
+            size_of::<Part>(),
+            size_of::<Spread>(),
         ];
         let theirs = device::twin::argument_bytes();
-        if theirs == [0; 4] {
+        if theirs == [0; 6] {
             eprintln!("SKIPPED: there is no host twin without a C++ compiler");
             return;
         }

@@ -16,6 +16,7 @@
 
 mod arena;
 mod cache;
+mod condition;
 mod error;
 mod image;
 mod layout;
@@ -24,6 +25,7 @@ mod program;
 mod rooms;
 mod rows;
 mod section;
+mod spread;
 #[cfg(test)]
 mod tests;
 

@@ -16,9 +16,9 @@
 //! Cost: the words of all sets once, in lines, instead of a lookup of two sectors a row and set (Wukong+G's steps check rows that
 //! are written already).
 
+use crate::condition::{Operand, ProgramCheck};
 use crate::image::Image;
 use crate::layout::{self, CheckKind, SETS};
-use crate::program::{Operand, ProgramCheck};
 use query::plan::Slot;
 use std::ops::Range;
 use std::sync::Arc;

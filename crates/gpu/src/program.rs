@@ -12,6 +12,7 @@
 //! | `Expand` from a column | expansion |
 //! | `Expand` from a constant, later | the same rows for every row |
 //! | `Check` of two constants | decided when it is compiled |
+//! | `ExpandPredicates`, `Expand` and `Check` by a column, later | a [spread](crate::spread) over all predicates |
 //! | `Intersect` | expansion by the first side, check by the second |
 //! | `Check`, both ends columns | is the one in the list of the other |
 //! | `Check`, one end constant | a bit of the constant's dense list, else a search in its list |
@@ -19,10 +20,12 @@
 //!
 //! Everything else ends the program; so do named graphs, other sources than the store, and the [cut](Prepared::cut).
 
+use crate::condition::{Operand, ProgramCheck};
 use crate::error::{GpuError, NotCovered};
 use crate::image::Image;
 use crate::layout::{self, CheckKind};
 use crate::meet::Met;
+use crate::spread::{PARTS_MAX, Spread, Wanted};
 use explore::Prepared;
 use query::plan::{Action, ConstantId, Node, Scope, Side, Slot, Source, Step};
 use rdf::{Direction, VertexId};
@@ -42,6 +45,8 @@ pub(crate) struct Program {
     pub(crate) slot: Option<Slot>,
     /// The segments that it looks at.
     pub(crate) segments: Vec<SegmentKey>,
+    /// Whether it asks all predicates that there are.
+    pub(crate) asks_all: bool,
 }
 
 /// Where the first column comes from.
@@ -58,6 +63,8 @@ pub(crate) enum ProgramSeed {
 pub(crate) struct ProgramStep {
     /// What is expanded, and into which column; `None`: rows are only checked.
     pub(crate) expansion: Option<(Arc<Image>, Whose, Slot)>,
+    /// What is expanded by predicates that are not known, instead; there are no checks then.
+    pub(crate) spread: Option<Spread>,
     pub(crate) checks: Vec<ProgramCheck>,
     /// The columns after it.
     pub(crate) keep: Vec<Slot>,
@@ -70,22 +77,6 @@ pub(crate) enum Whose {
     Column(Slot),
     /// These rows of the segment, for every row.
     Rows(Range<u64>),
-}
-
-/// A condition on a row.
-pub(crate) struct ProgramCheck {
-    pub(crate) kind: CheckKind,
-    pub(crate) segment: layout::Segment,
-    pub(crate) rows: Range<u64>,
-    pub(crate) left: Operand,
-    pub(crate) right: Operand,
-}
-
-/// What a check reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Operand {
-    Column(Slot),
-    Constant(VertexId),
 }
 
 /// Gives the image of a segment.
@@ -109,8 +100,8 @@ impl From<NotCovered> for Stop {
     }
 }
 
-/// Compiles the longest beginning that is covered. Where not all segments lie on the device whole, a seed is met with nothing: its
-/// kernel reads no pages.
+/// Compiles the longest beginning that is covered. Where not all segments lie on the device whole, a seed is met with nothing, and
+/// no predicate is unknown: the kernels for that read no pages.
 pub(crate) fn compile(
     prepared: &Prepared<'_>,
     snapshot: &Snapshot,
@@ -122,6 +113,8 @@ pub(crate) fn compile(
         snapshot,
         image,
         segments: Vec::new(),
+        asks_all: false,
+        are_whole,
     };
     let steps = &prepared.plan().steps;
     let nothing = |step, why| Err(GpuError::Nothing { step, why });
@@ -141,6 +134,7 @@ pub(crate) fn compile(
         why: NotCovered::End,
         slot,
         segments: Vec::new(),
+        asks_all: false,
     };
     for (at, step) in steps.iter().enumerate().skip(first + 1) {
         let taken = if at >= prepared.cut() {
@@ -158,6 +152,7 @@ pub(crate) fn compile(
         }
     }
     program.segments = compiler.segments;
+    program.asks_all = compiler.asks_all;
     if let Some((met, _)) = met.filter(|(met, _)| met.is_met()) {
         program.seed = ProgramSeed::Met(met);
     } else if program.steps.is_empty() {
@@ -181,6 +176,8 @@ struct Compiler<'c, 'a, 'i> {
     image: &'c mut ImageOf<'i>,
     /// Those that were looked at, be the step taken or not.
     segments: Vec<SegmentKey>,
+    asks_all: bool,
+    are_whole: bool,
 }
 
 impl Compiler<'_, '_, '_> {
@@ -292,7 +289,56 @@ impl Compiler<'_, '_, '_> {
         if step.keep.len() > layout::COLUMNS {
             return Err(NotCovered::Columns.into());
         }
+        if let Some(expansion) = self.expansion(step)? {
+            steps.push(expansion);
+            return Ok(());
+        }
         let check = match step.action {
+            Action::Same { left, right } => ProgramCheck {
+                kind: CheckKind::Same,
+                segment: layout::Segment::default(),
+                rows: 0..0,
+                left: Operand::Column(left),
+                right: Operand::Column(right),
+            },
+            Action::Check { .. } => match self.constants(step)? {
+                None => self.check(step)?,
+                Some(holds) => decided(holds),
+            },
+            ref other => return Err(NotCovered::Step(other.name()).into()),
+        };
+        match steps.last_mut() {
+            Some(last) if last.spread.is_none() && last.checks.len() < layout::CHECKS => {
+                last.checks.push(check);
+                last.keep.clone_from(&step.keep);
+            }
+            _ => steps.push(ProgramStep {
+                expansion: None,
+                spread: None,
+                checks: vec![check],
+                keep: step.keep.clone(),
+            }),
+        }
+        Ok(())
+    }
+
+    /// A step that makes a column; `None` for any other.
+    fn expansion(&mut self, step: &Step) -> Result<Option<ProgramStep>, Stop> {
+        Ok(Some(match step.action {
+            Action::ExpandPredicates { .. }
+            | Action::Expand {
+                predicate: Node::Slot(_),
+                ..
+            }
+            | Action::Check {
+                predicate: Node::Slot(_),
+                ..
+            } => ProgramStep {
+                expansion: None,
+                spread: Some(self.spread(step)?),
+                checks: Vec::new(),
+                keep: step.keep.clone(),
+            },
             Action::Expand {
                 from,
                 predicate,
@@ -309,12 +355,12 @@ impl Compiler<'_, '_, '_> {
                         Whose::Rows(found.map_or(0..0, |(_, rows)| rows))
                     }
                 };
-                steps.push(ProgramStep {
+                ProgramStep {
                     expansion: Some((image, from, into)),
+                    spread: None,
                     checks: Vec::new(),
                     keep: step.keep.clone(),
-                });
-                return Ok(());
+                }
             }
             Action::Intersect { sides, into } => {
                 let [first, second] = [self.side(sides[0])?, self.side(sides[1])?];
@@ -325,38 +371,98 @@ impl Compiler<'_, '_, '_> {
                     left: Operand::Column(sides[1].from),
                     right: Operand::Column(into),
                 };
-                steps.push(ProgramStep {
+                ProgramStep {
                     expansion: Some((first, Whose::Column(sides[0].from), into)),
+                    spread: None,
                     checks: vec![check],
                     keep: step.keep.clone(),
-                });
-                return Ok(());
+                }
             }
-            Action::Same { left, right } => ProgramCheck {
-                kind: CheckKind::Same,
-                segment: layout::Segment::default(),
-                rows: 0..0,
-                left: Operand::Column(left),
-                right: Operand::Column(right),
-            },
-            Action::Check { .. } => match self.constants(step)? {
-                None => self.check(step)?,
-                Some(holds) => decided(holds),
-            },
-            ref other => return Err(NotCovered::Step(other.name()).into()),
+            _ => return Ok(None),
+        }))
+    }
+
+    /// An expansion by predicates that are not known.
+    fn spread(&mut self, step: &Step) -> Result<Spread, Stop> {
+        let (from, direction, what) = match step.action {
+            Action::ExpandPredicates {
+                from,
+                direction,
+                source,
+                into,
+            } => {
+                self.in_all_graphs(source, Scope::Default)?;
+                (from, direction, Wanted::Predicates(into))
+            }
+            Action::Expand {
+                from,
+                predicate: Node::Slot(by),
+                direction,
+                scope,
+                source,
+                into,
+            } => {
+                self.in_all_graphs(source, scope)?;
+                (from, direction, Wanted::Neighbours { by, into })
+            }
+            Action::Check {
+                subject,
+                predicate: Node::Slot(by),
+                object,
+                from,
+                scope,
+                source,
+            } => {
+                self.in_all_graphs(source, scope)?;
+                let (end, to) = match from {
+                    Direction::Out => (subject, object),
+                    Direction::In => (object, subject),
+                };
+                let to = self.operand(to);
+                (end, from, Wanted::Edge { by, to })
+            }
+            _ => unreachable!("the caller has looked"),
         };
-        match steps.last_mut() {
-            Some(last) if last.checks.len() < layout::CHECKS => {
-                last.checks.push(check);
-                last.keep.clone_from(&step.keep);
-            }
-            _ => steps.push(ProgramStep {
-                expansion: None,
-                checks: vec![check],
-                keep: step.keep.clone(),
-            }),
+        Ok(Spread {
+            of: self.operand(from),
+            what,
+            parts: self.parts(direction)?,
+        })
+    }
+
+    fn operand(&self, node: Node) -> Operand {
+        match node {
+            Node::Slot(slot) => Operand::Column(slot),
+            Node::Constant(constant) => Operand::Constant(self.id(constant)),
         }
-        Ok(())
+    }
+
+    /// The segments of all predicates in a direction, ascending by the predicates' ids.
+    fn parts(&mut self, direction: Direction) -> Result<Vec<(VertexId, Arc<Image>)>, Stop> {
+        let predicates = self.snapshot.predicates();
+        if predicates.len() > PARTS_MAX {
+            return Err(NotCovered::Predicates.into());
+        }
+        if !self.are_whole {
+            return Err(NotCovered::Paged.into());
+        }
+        let mut parts = Vec::with_capacity(predicates.len());
+        for predicate in predicates {
+            let key = SegmentKey {
+                predicate,
+                direction,
+            };
+            self.segments.push(key);
+            self.asks_all = true;
+            if let Some(image) = (self.image)(key)? {
+                if image.has_graphs {
+                    return Err(NotCovered::Graphs.into());
+                }
+                parts.push((self.snapshot.predicate_vertex(predicate), image));
+            }
+        }
+        parts.sort_unstable_by_key(|(predicate, _)| predicate.bits());
+        Ok(parts)
     }
 
     fn side(&mut self, side: Side) -> Result<Arc<Image>, Stop> {
@@ -452,6 +558,15 @@ impl Compiler<'_, '_, '_> {
         Ok(found.map_err(GpuError::View)?)
     }
 
+    /// Whether a pattern's graphs need not be told apart.
+    fn in_all_graphs(&self, source: Source, scope: Scope) -> Result<(), NotCovered> {
+        let has_clause = self.prepared.plan().dataset.graphs.is_some();
+        if !source.is_store() || scope != Scope::Default || has_clause {
+            return Err(NotCovered::Graphs);
+        }
+        Ok(())
+    }
+
     /// The segment of a pattern, whose graphs need not be told apart.
     fn segment(
         &mut self,
@@ -460,10 +575,7 @@ impl Compiler<'_, '_, '_> {
         scope: Scope,
         source: Source,
     ) -> Result<(SegmentKey, Arc<Image>), Stop> {
-        let has_clause = self.prepared.plan().dataset.graphs.is_some();
-        if !source.is_store() || scope != Scope::Default || has_clause {
-            return Err(NotCovered::Graphs.into());
-        }
+        self.in_all_graphs(source, scope)?;
         let Node::Constant(predicate) = predicate else {
             return Err(NotCovered::Shape.into());
         };

@@ -8,13 +8,15 @@
 //! Who waits for a strip is asked now and then whether to wait on. If not, the room stays taken until the device has ended, and
 //! nothing of the strip was given out.
 
+mod written;
+
 use crate::arena::ALIGNMENT;
 use crate::cache::Pages;
+use crate::condition::{Operand, ProgramCheck};
 use crate::error::{GpuError, NotCovered};
 use crate::image::Image;
 use crate::layout::{self, BLOCK, COLUMNS};
-use crate::meet::Met;
-use crate::program::{Operand, Program, ProgramCheck, ProgramSeed, ProgramStep, Whose};
+use crate::program::{Program, ProgramSeed, ProgramStep, Whose};
 use crate::rooms::{ARGUMENT_BYTES, Call, Room};
 use crate::rows::Rows;
 use bytemuck::Pod;
@@ -61,6 +63,7 @@ pub struct Section {
     room: Room,
     covered: usize,
     segments: Vec<SegmentKey>,
+    asks_all: bool,
     why: NotCovered,
     /// Elements of the seed that are walked at once, and may be.
     strip: u64,
@@ -141,6 +144,7 @@ impl Section {
             room,
             covered: program.covered,
             segments: program.segments.clone(),
+            asks_all: program.asks_all,
             why: program.why,
             launches: 0,
             sequence: 0,
@@ -157,6 +161,11 @@ impl Section {
     /// The segments that it looks at, each once or more often.
     pub fn segments(&self) -> &[SegmentKey] {
         &self.segments
+    }
+
+    /// Whether it asks all predicates that there are, and so those, too, that layers brought.
+    pub fn asks_all_predicates(&self) -> bool {
+        self.asks_all
     }
 
     /// Why it ends there.
@@ -336,6 +345,7 @@ fn arguments_of(kernel: Kernel) -> u64 {
     let bytes = match kernel {
         Kernel::Seed | Kernel::SeedPaged | Kernel::SeedRowsPaged => size_of::<layout::Seed>(),
         Kernel::Meet => size_of::<layout::Meet>(),
+        Kernel::Predicates | Kernel::ExpandBy | Kernel::CheckBy => size_of::<layout::Spread>(),
         Kernel::Finish => size_of::<layout::Finish>(),
         _ => size_of::<layout::Step>(),
     };
@@ -347,12 +357,12 @@ fn images_of(program: &Program) -> Vec<Arc<Image>> {
         ProgramSeed::Rows(seed, _) | ProgramSeed::Keys(seed) => seed,
         ProgramSeed::Met(met) => &met.image,
     };
-    let expanded = program
-        .steps
-        .iter()
-        .filter_map(|step| step.expansion.as_ref());
+    let steps = program.steps.iter();
+    let expanded = steps.clone().filter_map(|step| step.expansion.as_ref());
+    let spread = steps.filter_map(|step| step.spread.as_ref());
     std::iter::once(seed)
         .chain(expanded.map(|(image, _, _)| image))
+        .chain(spread.flat_map(|spread| spread.parts.iter().map(|(_, image)| image)))
         .cloned()
         .collect()
 }
@@ -409,6 +419,8 @@ struct Writer {
     pages: Option<Pages>,
     levels: usize,
     seed_bytes: usize,
+    /// Bytes of the parts of all steps before each, and of all.
+    part_bytes: Vec<usize>,
     halves: [Range<u64>; 2],
 }
 
@@ -417,6 +429,7 @@ impl Writer {
         let address = tables.whole().address();
         let middle = tables.bytes() / 2 / ALIGNMENT * ALIGNMENT;
         Writer {
+            part_bytes: written::part_bytes(program),
             base: 0,
             posted,
             long_list: u64::MAX,
@@ -449,8 +462,12 @@ impl Writer {
         self.step_at(self.levels - 1)
     }
 
+    fn parts_at(&self, step: usize) -> usize {
+        self.finish_at() + size_of::<layout::Finish>() + self.part_bytes[step]
+    }
+
     fn bytes(&self) -> u64 {
-        (self.finish_at() + size_of::<layout::Finish>()) as u64
+        self.parts_at(self.levels - 1) as u64
     }
 
     fn level(&self, number: usize) -> u64 {
@@ -480,6 +497,11 @@ impl Writer {
         let mut launches = Vec::with_capacity(program.steps.len() + 2);
         let (mut table, seed) = self.seed(program, &mut words, &mut launches);
         for (number, step) in program.steps.iter().enumerate() {
+            if let Some(spread) = &step.spread {
+                launches.push(self.launched_spread(number, spread));
+                table = self.spread(number, (step, spread), &table, &mut words);
+                continue;
+            }
             let (next, arguments) = self.step(number, step, &table);
             let at = self.step_at(number);
             put(&mut words, at, &arguments);
@@ -545,7 +567,7 @@ impl Writer {
                     cells: neighbours.cells + rows.start * neighbours.cell_bytes(),
                     ..neighbours
                 };
-                let in_step = std::mem::offset_of!(layout::Step, columns_in);
+                let in_step = written::columns_in_first(program);
                 let seeded = Seeded::Rows {
                     cells_at: program.slot.map(|_| (self.step_at(0) + in_step) / 8),
                     count_at: 0,
@@ -577,52 +599,6 @@ impl Writer {
                 self.met_seed(met, program.slot, words)
             }
         }
-    }
-
-    /// A seed of which each strip is written to a column of its own, at the beginning of the first half.
-    fn copied(
-        &self,
-        words: &mut [u64],
-        (index, column): (layout::Index, layout::Column),
-        rows: Range<u64>,
-        slot: Option<Slot>,
-    ) -> (Table, Seeded) {
-        let half = &self.halves[0];
-        let capacity = (half.end - half.start) / column.cell_bytes();
-        let seed = layout::Seed {
-            index,
-            begin: 0,
-            end: 0,
-            level: self.level(0),
-            out: column.cells,
-            base: column.base,
-            wide: column.wide,
-            page_bits: self.pages.map_or(0, |pages| pages.bits),
-            pages: self.pages.map_or(0, |pages| pages.table),
-        };
-        put(words, self.seed_at(), &seed);
-        let seeded = Seeded::Keys {
-            range_at: (self.seed_at() + std::mem::offset_of!(layout::Seed, begin)) / 8,
-            first: rows.start,
-            keys: rows.end - rows.start,
-            most: capacity,
-        };
-        let columns = slot.map(|slot| (slot, column)).into_iter().collect();
-        (Table { columns, capacity }, seeded)
-    }
-
-    fn met_seed(&self, met: &Met, slot: Option<Slot>, words: &mut [u64]) -> (Table, Seeded) {
-        let (column, capacity) = met.column(&self.halves[0]);
-        let arguments = met.arguments(self.level(0), &column, slot.is_some());
-        put(words, self.seed_at(), &arguments);
-        let seeded = Seeded::Keys {
-            range_at: (self.seed_at() + std::mem::offset_of!(layout::Meet, begin)) / 8,
-            first: 0,
-            keys: met.keys(),
-            most: capacity,
-        };
-        let columns = slot.map(|slot| (slot, column)).into_iter().collect();
-        (Table { columns, capacity }, seeded)
     }
 
     /// The table after a step, and the step's arguments.

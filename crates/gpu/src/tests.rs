@@ -11,4 +11,5 @@ mod lookup;
 mod meet;
 mod rig;
 mod seed;
+mod spread;
 mod steps;

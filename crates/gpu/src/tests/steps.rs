@@ -16,8 +16,8 @@ const ROWS: [usize; 14] = [
 /// Columns of ids.
 #[derive(Clone)]
 pub(super) struct Table {
-    columns: Vec<(Vec<u64>, Cells)>,
-    rows: usize,
+    pub(super) columns: Vec<(Vec<u64>, Cells)>,
+    pub(super) rows: usize,
 }
 
 impl Table {
@@ -34,6 +34,12 @@ impl Table {
                 .collect(),
             rows,
         }
+    }
+
+    /// Its rows.
+    pub(super) fn all_rows(&self) -> impl Iterator<Item = Vec<u64>> {
+        let row = |at: usize| self.columns.iter().map(|(ids, _)| ids[at]).collect();
+        (0..self.rows).map(row)
     }
 }
 
@@ -275,10 +281,10 @@ impl<'t> Asked<'t> {
 }
 
 /// Vertices that a case is about: few, so that checks hold often enough, and some of them keys.
-struct Pool(Vec<u64>);
+pub(super) struct Pool(Vec<u64>);
 
 impl Pool {
-    fn random(random: &mut Random) -> Pool {
+    pub(super) fn random(random: &mut Random) -> Pool {
         let count = *random.pick(&[2, 5, 30, 300]);
         let keys = Keys::any(random, count);
         let mut ids = keys.all();
@@ -289,8 +295,13 @@ impl Pool {
         Pool(ids)
     }
 
+    /// One of them.
+    pub(super) fn any(&self, random: &mut Random) -> u64 {
+        *random.pick(&self.0)
+    }
+
     /// A segment over some of them.
-    fn edges(&self, random: &mut Random, longest: usize) -> Edges {
+    pub(super) fn edges(&self, random: &mut Random, longest: usize) -> Edges {
         let mut ids = self.0.clone();
         ids.sort_unstable();
         ids.dedup();

@@ -144,7 +144,10 @@ impl World {
                 format!("?v{number}")
             };
             let (subject, object) = (end(random, true), end(random, false));
-            let predicate = text_of(predicate(random.below(PREDICATES)));
+            let predicate = match random.below(100) {
+                0..8 => format!("?p{}", random.below(2)),
+                _ => text_of(predicate(random.below(PREDICATES))),
+            };
             let _ = write!(text, "{subject} {predicate} {object} . ");
         }
         (text, variables)

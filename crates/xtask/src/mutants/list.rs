@@ -35,6 +35,7 @@ const WALK: &str = "walk.cu";
 const LOOKUP: &str = "lookup.h";
 const BLOCK: &str = "block.h";
 const MEET: &str = "meet.cu";
+const SPREAD: &str = "spread.cu";
 
 /// All of them.
 pub(super) const MUTANTS: &[Mutant] = &[
@@ -385,5 +386,71 @@ pub(super) const MUTANTS: &[Mutant] = &[
         MEET,
         "Some some = {chunk.first + word * 64,",
         "Some some = {chunk.first + word / 7 * 448,",
+    ),
+    of(
+        "a predicate that the vertex has not",
+        SPREAD,
+        "bool has = item < items && ordinal_of(part.segment.index, vertex_of(spread, row)) != ABSENT;",
+        "bool has = item < items;",
+    ),
+    of(
+        "the last part is left out",
+        SPREAD,
+        "u64 items = rows_of_input(spread, &place) * spread.count;",
+        "u64 items = rows_of_input(spread, &place) * (spread.count - 1);",
+    ),
+    of(
+        "a part for a predicate that is none",
+        SPREAD,
+        "parts[low].predicate == predicate ? low",
+        "parts[low].predicate >= predicate ? low",
+    ),
+    of(
+        "no look at whether there was room before a spread",
+        SPREAD,
+        "*shared = overflow ? 0 :",
+        "*shared = overflow ? reinterpret_cast<Level*>(spread.input)->rows :",
+    ),
+    of(
+        "a row more of a spread than there is room for",
+        SPREAD,
+        "*place + total <= spread.capacity",
+        "*place + total <= spread.capacity + 1",
+    ),
+    of(
+        "no barrier before rows of a spread are written",
+        SPREAD,
+        "->rows, total);\n    barrier();",
+        "->rows, total);",
+    ),
+    of(
+        "neighbours of the wrong list",
+        SPREAD,
+        "if (ends[middle] <= number)",
+        "if (ends[middle] < number)",
+    ),
+    of(
+        "a list's rows from the wrong place",
+        SPREAD,
+        "starts[thread_of_block()] = list.from - before;",
+        "starts[thread_of_block()] = list.from;",
+    ),
+    of(
+        "ids of another part's codes",
+        SPREAD,
+        "parts[of_part[low]].segment.neighbours",
+        "parts[of_part[0]].segment.neighbours",
+    ),
+    of(
+        "a constant for what a row seeks",
+        SPREAD,
+        "spread.right == COLUMNS + 1 ? spread.sought",
+        "spread.right != COLUMNS + 1 ? spread.sought",
+    ),
+    of(
+        "a constant for the vertex of a row",
+        SPREAD,
+        "spread.from == COLUMNS + 1 ? spread.constant",
+        "spread.from != COLUMNS + 1 ? spread.constant",
     ),
 ];
