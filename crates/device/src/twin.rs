@@ -27,6 +27,7 @@ pub struct Twin {
     seed: AtomicU64,
     used: Arc<AtomicU64>,
     calls: AtomicU64,
+    downloads: AtomicU64,
     failing: Option<(u64, DeviceError)>,
     /// Questions after which recorded work is done; 0: at once.
     slowness: u64,
@@ -62,6 +63,7 @@ impl Twin {
             seed: AtomicU64::new(seed),
             used: Arc::default(),
             calls: AtomicU64::new(0),
+            downloads: AtomicU64::new(0),
             failing: None,
             slowness: 0,
             put_off: Mutex::default(),
@@ -86,6 +88,11 @@ impl Twin {
     /// Calls so far that could have failed.
     pub fn calls(&self) -> u64 {
         self.calls.load(Ordering::Relaxed)
+    }
+
+    /// Times that something was copied to the host by a call of its own.
+    pub fn downloads(&self) -> u64 {
+        self.downloads.load(Ordering::Relaxed)
     }
 
     /// Bytes of regions that are in use.
@@ -239,6 +246,7 @@ impl Device for Twin {
     fn download(&self, _: &Stream, from: &Slice, to: &mut [u8]) -> Result<(), DeviceError> {
         assert_eq!(from.bytes(), to.len() as u64, "as many bytes as there");
         self.call()?;
+        self.downloads.fetch_add(1, Ordering::Relaxed);
         foreign::read(from, to);
         Ok(())
     }

@@ -415,6 +415,49 @@ fn ring_count(vertices: u64, degree: u64) -> String {
     format!("\"{}\"", vertices * degree.pow(3))
 }
 
+/// Counts without groups read no row back: only rows that are told apart are.
+#[test]
+fn counts_read_no_rows() {
+    let text = ring(300, 7);
+    for (query, columns) in [
+        (
+            "SELECT (COUNT(*) AS ?n) { ?a <urn:p> ?b . ?b <urn:q> ?c }",
+            0,
+        ),
+        (
+            "SELECT (COUNT(?c) AS ?n) { ?a <urn:p> ?b . ?b <urn:q> ?c }",
+            0,
+        ),
+        ("ASK { ?a <urn:p> ?b . ?b <urn:q> ?c }", 0),
+        (
+            "SELECT (COUNT(DISTINCT ?c) AS ?n) { ?a <urn:p> ?b . ?b <urn:q> ?c }",
+            1,
+        ),
+    ] {
+        let Some(twin) = twin() else { return };
+        let twin = Arc::new(twin);
+        let device: Arc<dyn Device> = Arc::clone(&twin) as _;
+        let database = loaded(
+            &text,
+            Some(Accelerator::new(device, MEMORY, Offload::Always)),
+        );
+        let expected = rows(&loaded(&text, None), query);
+        // Images are there now.
+        assert_eq!(rows(&database, query), expected);
+        let before = figures(&database).queries;
+        let (calls, read) = (twin.calls(), twin.downloads());
+        assert_eq!(rows(&database, query), expected);
+        assert_eq!(figures(&database).queries, before + 1, "{query}");
+        assert!(twin.calls() > calls, "{query}");
+        let strips_read = twin.downloads() - read;
+        assert_eq!(
+            strips_read > 0,
+            columns > 0,
+            "{query}: {strips_read} columns read"
+        );
+    }
+}
+
 /// What a change brings has no image, so whoever asks any predicate stays on the processors.
 #[test]
 fn a_predicate_that_a_change_brings_is_found() {
