@@ -54,11 +54,11 @@ pub fn whole_store(
         });
     };
     let database = Database::unkept(graph, options);
-    advanced(database, hub, &journals, is_stopped).map_err(OpenError::Replay)
+    advanced(&database, hub, &journals, is_stopped).map_err(OpenError::Replay)
 }
 
 fn advanced(
-    database: Database,
+    database: &Database,
     mut hub: Hub,
     journals: &Arc<Journals>,
     is_stopped: &dyn Fn() -> bool,

@@ -163,11 +163,7 @@ impl Hub {
             let made = self.streams.resume_stream(definition, &stream);
             let id = made.map_err(refused)?;
             self.settings.insert(id, picture.settings.clone());
-            for (source, position) in &picture.sources {
-                if let Source::Outside(name) = source {
-                    self.sources.spoke(id, name, *position);
-                }
-            }
+            self.know_sources(id, &picture.sources);
         }
         for picture in &image.streams {
             self.late_again(picture)?;
@@ -208,6 +204,15 @@ impl Hub {
         }
         self.streams.resumed();
         Ok(())
+    }
+
+    /// Knows the sources of a stream, with the positions of their next items where they count them.
+    fn know_sources(&mut self, stream: StreamId, sources: &[(Source, Option<u64>)]) {
+        for (source, position) in sources {
+            if let Source::Outside(name) = source {
+                self.sources.spoke(stream, name, *position);
+            }
+        }
     }
 
     /// Registers a query that the log or a generation tells of.

@@ -249,7 +249,7 @@ impl Hub {
                 .forget_source(stream, *number)
                 .map_err(refused)?
             {
-                forgotten.extend(sources.names.get(number).map(|name| name.to_string()));
+                forgotten.extend(sources.names.get(number).map(ToString::to_string));
                 more -= 1;
             } else {
                 // At most one is kept for what it has promised; behind another one are those that are waited for.

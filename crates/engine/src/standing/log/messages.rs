@@ -203,11 +203,7 @@ impl Message {
                 put.number(*time_ms);
                 put.number(*now_ms);
             }
-            Message::ForgetSources { stream, sources } => {
-                named(put, FORGET_SOURCES, stream);
-                put.number(sources.len() as u64);
-                sources.iter().for_each(|source| put.text(source));
-            }
+            Message::ForgetSources { stream, sources } => put_forgotten(put, stream, sources),
             Message::LateStored => put.bytes.push(LATE_STORED),
             Message::Reveal { stream } => named(put, REVEAL, stream),
             Message::Gap { stream, time_ms } => named_at(put, GAP, stream, *time_ms),
@@ -222,10 +218,7 @@ impl Message {
                 lines,
             } => {
                 basis.put(put, query, *close_ms);
-                put.number(lines.len() as u64);
-                for line in lines {
-                    line.put(put);
-                }
+                put_lines(put, lines);
             }
         }
     }
@@ -268,9 +261,7 @@ impl Message {
             },
             FORGET_SOURCES => Message::ForgetSources {
                 stream: take.text()?,
-                sources: (0..take.count()?)
-                    .map(|_| take.text())
-                    .collect::<Result<_, _>>()?,
+                sources: take_texts(take)?,
             },
             LATE_STORED => Message::LateStored,
             REVEAL => Message::Reveal {
@@ -403,6 +394,25 @@ fn named(put: &mut Put, kind: u8, name: &str) {
 fn named_at(put: &mut Put, kind: u8, name: &str, time_ms: u64) {
     named(put, kind, name);
     put.number(time_ms);
+}
+
+fn put_forgotten(put: &mut Put, stream: &str, sources: &[String]) {
+    named(put, FORGET_SOURCES, stream);
+    put.number(sources.len() as u64);
+    for source in sources {
+        put.text(source);
+    }
+}
+
+fn put_lines(put: &mut Put, lines: &[ReportLine]) {
+    put.number(lines.len() as u64);
+    for line in lines {
+        line.put(put);
+    }
+}
+
+fn take_texts(take: &mut Take<'_>) -> Result<Vec<String>, Mistake> {
+    (0..take.count()?).map(|_| take.text()).collect()
 }
 
 pub(in crate::standing) fn put_point(put: &mut Put, point: SealPoint) {

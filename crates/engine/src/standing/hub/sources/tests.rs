@@ -38,12 +38,12 @@ fn item(time_ms: u64) -> Vec<TimedQuads> {
         .collect()
 }
 
-fn at(first: u64) -> Option<Positions<'static>> {
-    Some(Positions {
+fn at(first: u64) -> Positions<'static> {
+    Positions {
         first,
         count: 1,
         rejected: &[],
-    })
+    }
 }
 
 fn advance(hub: &mut Hub, now_ms: u64) {
@@ -84,7 +84,7 @@ fn what_passes_by_is_forgotten() {
 /// A stream that waits for each of its sources forgets none, however many there are; nor does one forget who counts.
 #[test]
 fn who_is_waited_for_or_counts_is_kept() {
-    for (idle_ms, position) in [(None, None), (Some(10), at(0))] {
+    for (idle_ms, position) in [(None, None), (Some(10), Some(at(0)))] {
         let (_database, mut hub) = bench(64 << 20, idle_ms);
         for name in 0..3000 {
             hub.push(STREAM, &format!("{name}"), None, &item(name), position)
@@ -111,7 +111,7 @@ fn a_source_without_room_is_refused_and_nothing_is_lost() {
             &format!("counts-{count}"),
             None,
             &item(count),
-            at(0),
+            Some(at(0)),
         );
         match pushed {
             Ok(accepted) => assert_eq!(accepted.taken, 1),
@@ -134,13 +134,15 @@ fn a_source_without_room_is_refused_and_nothing_is_lost() {
     for known in (0..count).step_by(97) {
         let known = format!("counts-{known}");
         assert_eq!(hub.position(STREAM, &known).unwrap(), Some(1));
-        let again = hub.push(STREAM, &known, None, &item(count), at(0)).unwrap();
+        let again = hub
+            .push(STREAM, &known, None, &item(count), Some(at(0)))
+            .unwrap();
         assert_eq!(again.taken, 0, "{known} was taken before");
     }
     advance(&mut hub, count + 1000);
     hub.create(&HubStream::new("urn:other"), 0).unwrap();
     hub.drop_stream(STREAM).unwrap();
-    hub.push("urn:other", &name, None, &item(count), at(0))
+    hub.push("urn:other", &name, None, &item(count), Some(at(0)))
         .unwrap();
 }
 
@@ -154,7 +156,15 @@ fn sources_hold_a_part_of_their_streams_budget() {
         ..HubStream::new("urn:small")
     };
     hub.create(&small, 0).unwrap();
-    let mut push = |name: u64| hub.push("urn:small", &format!("{name}"), None, &item(name), at(0));
+    let mut push = |name: u64| {
+        hub.push(
+            "urn:small",
+            &format!("{name}"),
+            None,
+            &item(name),
+            Some(at(0)),
+        )
+    };
     let refused = (0..20_000).find_map(|name| push(name).err()).unwrap();
     assert_eq!((refused.kind, refused.limit), (Kind::Memory, Some(1 << 20)));
     assert!(refused.message.contains("sources"), "{refused}");
