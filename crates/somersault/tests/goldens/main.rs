@@ -585,6 +585,46 @@ fn what_is_stored_is_that_of_the_close() {
     assert_eq!(told, expected);
 }
 
+/// Between the commit that covers a close and the seal that its window waits for, another stream may have many commits.
+#[test]
+fn a_close_sees_its_commit_however_many_came_since() {
+    let database = stored(&Dataset::new());
+    let mut hub = Hub::new(database.clone());
+    for (name, grain_ms) in [("urn:slow", 1000), ("urn:fast", 50)] {
+        let settings = HubStream {
+            grain_ms,
+            ..HubStream::new(name)
+        };
+        hub.create(&settings, 0).unwrap();
+    }
+    let text = "#@ t0=500
+        SELECT ?who FROM NAMED WINDOW <urn:s> ON <urn:slow> [RANGE PT1S STEP PT1S]
+        FROM NAMED WINDOW <urn:f> ON <urn:fast> [RANGE PT1S STEP PT1S] WHERE { ?who <urn:like> ?what }";
+    let query = read_standing(&database, text).unwrap();
+    hub.register(query, "q", 0).unwrap();
+    let mut told = Vec::new();
+    for time_ms in (25..2000).step_by(50) {
+        let node = |name: &str| oxrdf::NamedNode::new_unchecked(format!("urn:{name}"));
+        let graph = oxrdf::GraphName::DefaultGraph;
+        let like = oxrdf::Quad::new(node(&format!("u{time_ms}")), node("like"), node("t"), graph);
+        let item = TimedQuads {
+            time_ms,
+            quads: vec![like],
+        };
+        hub.push("urn:fast", "", None, &[item], None).unwrap();
+        for stream in ["urn:slow", "urn:fast"] {
+            hub.watermark(stream, "", time_ms + 25).unwrap();
+        }
+        let advanced = hub.advance(&mut |somersault::Reported { report, .. }| {
+            told.push((report.close_ms, report.rows.len()));
+            Ok(ControlFlow::Continue(()))
+        });
+        assert!(advanced.unwrap().is_continue());
+    }
+    // The likes before each close, though its window is whole at 2000 ms alone.
+    assert_eq!(told, [(1500, 30)]);
+}
+
 const LIKERS: &str = "SELECT ?who FROM NAMED WINDOW <urn:w> ON <urn:likes> [RANGE PT2S STEP PT2S]
     WHERE { WINDOW <urn:w> { ?who <urn:like> ?what } }";
 

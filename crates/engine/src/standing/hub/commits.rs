@@ -13,9 +13,9 @@ use std::sync::Arc;
 use store::delta::IdQuad;
 use stream::{PartId, Time};
 
-/// Commits that are remembered. A close within a batch sees the commit before that batch's; the others are for streams of
-/// different grains.
-const MOMENTS_MAX: usize = 8;
+/// Commits that are remembered. A close within a batch sees the commit before that batch's, and until that batch is sealed
+/// streams of a finer grain may have as many as their batches are shorter. So many are 3 s of the usual grain, 100 ms.
+const MOMENTS_MAX: usize = 32;
 
 impl Hub {
     /// Commits what is stored of the next seals, all that end at one moment; false where there is none. If it fails, the
@@ -77,14 +77,20 @@ impl Hub {
         Ok(())
     }
 
+    /// Remembers the graph as it is with what is sealed. Seals of which nothing was stored anew have left it as it was: they are
+    /// no commit of their own.
     pub(super) fn note_moment(&mut self, graph: Arc<Graph>) {
+        let vector = self.streams.vector();
+        if let Some(last) = self.moments.back_mut()
+            && last.graph.snapshot.number() == graph.snapshot.number()
+        {
+            *last = CommitMoment { vector, graph };
+            return;
+        }
         if self.moments.len() == MOMENTS_MAX {
             self.moments.pop_front();
         }
-        self.moments.push_back(CommitMoment {
-            vector: self.streams.vector(),
-            graph,
-        });
+        self.moments.push_back(CommitMoment { vector, graph });
     }
 
     /// The graph that an evaluation sees: that of the first commit which covers every batch of the query's streams that ends
