@@ -437,10 +437,7 @@ fn counts_read_no_rows() {
         let Some(twin) = twin() else { return };
         let twin = Arc::new(twin);
         let device: Arc<dyn Device> = Arc::clone(&twin) as _;
-        let database = loaded(
-            &text,
-            Some(Accelerator::new(device, MEMORY, Offload::Always)),
-        );
+        let database = loaded(&text, Some(beside(device, MEMORY, Offload::Always)));
         let expected = rows(&loaded(&text, None), query);
         // Images are there now.
         assert_eq!(rows(&database, query), expected);
@@ -462,7 +459,7 @@ fn counts_read_no_rows() {
 #[test]
 fn a_predicate_that_a_change_brings_is_found() {
     let Some(twin) = twin() else { return };
-    let device = Accelerator::new(Arc::new(twin), MEMORY, Offload::Always);
+    let device = beside(Arc::new(twin), MEMORY, Offload::Always);
     let options = Options {
         accelerator: Some(Arc::new(device)),
         memory_is_writable: true,

@@ -169,7 +169,7 @@ enum Wanted {
 }
 
 fn run(seed: u64, rows: usize, wanted: Wanted) {
-    let Some(rig) = Rig::new(seed) else { return };
+    let Some(rig) = Rig::whole(seed) else { return };
     let mut random = Random::new(seed);
     let pool = Pool::random(&mut random);
     let longest = *random.pick(&[3, 40, 600]);
