@@ -3,14 +3,14 @@
 //! Data of a query are all segments that it looks at. Each turn makes a query ready, which brings what is worth it to the card, walks it
 //! and lets it go; so a turn that comes after others' finds what they have left there. What is copied stands beside the time.
 
-use super::session;
+use super::{session, walked};
 use crate::exit::{Code, Failure};
 use crate::say::say;
 use bench::figure::Figure;
 use bench::stats::Latencies;
+use somersault::Database;
 use somersault::device::{CacheOptions, Device, DeviceApart, Memory, Traffic};
 use somersault::units::format_size;
-use somersault::{Database, Request};
 use std::sync::Arc;
 use std::time::Instant;
 use workload::queries::Query;
@@ -92,12 +92,7 @@ impl Caps<'_> {
         let failed = crate::verbs::query::failure;
         let started: Result<Vec<_>, _> = queries
             .iter()
-            .map(|query| {
-                self.database.start(&Request {
-                    threads: Some(1),
-                    ..Request::new(query.text)
-                })
-            })
+            .map(|query| self.database.start(&walked(query.text)))
             .collect();
         let started = started.map_err(failed)?;
         let memory = Memory {

@@ -3,12 +3,12 @@
 //! A client keeps its walks, as a server keeps plans. What is timed is a walk's launch to its count and checksum on the host, while the
 //! others' run beside it.
 
-use super::session;
+use super::{session, walked};
 use crate::exit::Failure;
 use bench::figure::Figure;
 use bench::stats::Latencies;
 use somersault::device::DeviceWalk;
-use somersault::{Database, QueryError, Request};
+use somersault::{Database, QueryError};
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 use workload::queries::Query;
@@ -63,10 +63,7 @@ fn client(
     let ready: Result<Vec<DeviceWalk>, QueryError> = queries
         .iter()
         .map(|query| {
-            let request = Request {
-                threads: Some(1),
-                ..Request::new(query.text)
-            };
+            let request = walked(query.text);
             let mut walk = database.start(&request)?.device_walk()?;
             walk.run().map(|_| walk)
         })
