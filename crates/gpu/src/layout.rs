@@ -216,7 +216,7 @@ pub(crate) struct Part {
 /// Rows become those of a vertex's predicates, or of its neighbours by the row's predicate.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
-pub(crate) struct Spread {
+pub(crate) struct SpreadStep {
     pub input: u64,
     pub output: u64,
     pub outcome: u64,
@@ -240,7 +240,7 @@ pub(crate) struct Spread {
 }
 
 /// A spread stands where a step would.
-const _: () = assert!(size_of::<Spread>() <= size_of::<Step>());
+const _: () = assert!(size_of::<SpreadStep>() <= size_of::<Step>());
 
 /// Sets that a seed is met with, at most.
 pub(crate) const SETS: usize = 4;
@@ -273,7 +273,7 @@ mod tests {
             size_of::<Finish>(),
             size_of::<Meet>(),
             size_of::<Part>(),
-            size_of::<Spread>(),
+            size_of::<SpreadStep>(),
         ];
         let theirs = device::twin::argument_bytes();
         if theirs == [0; 6] {

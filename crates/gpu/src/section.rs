@@ -345,7 +345,7 @@ fn arguments_of(kernel: Kernel) -> u64 {
     let bytes = match kernel {
         Kernel::Seed | Kernel::SeedPaged | Kernel::SeedRowsPaged => size_of::<layout::Seed>(),
         Kernel::Meet => size_of::<layout::Meet>(),
-        Kernel::Predicates | Kernel::ExpandBy | Kernel::CheckBy => size_of::<layout::Spread>(),
+        Kernel::Predicates | Kernel::ExpandBy | Kernel::CheckBy => size_of::<layout::SpreadStep>(),
         Kernel::Finish => size_of::<layout::Finish>(),
         _ => size_of::<layout::Step>(),
     };

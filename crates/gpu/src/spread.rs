@@ -81,18 +81,18 @@ impl Spread {
     }
 
     /// What its kernel is told of its own, with where columns stand in the input.
-    pub(crate) fn arguments(&self, parts: u64, place: impl Fn(Slot) -> u32) -> layout::Spread {
+    pub(crate) fn arguments(&self, parts: u64, place: impl Fn(Slot) -> u32) -> layout::SpreadStep {
         let operand = |operand: Operand| match operand {
             Operand::Column(slot) => (place(slot), 0),
             Operand::Constant(id) => (layout::CONSTANT, id.bits()),
         };
         let (from, constant) = operand(self.of);
-        let mut arguments = layout::Spread {
+        let mut arguments = layout::SpreadStep {
             parts,
             count: self.parts.len() as u32,
             from,
             constant,
-            ..layout::Spread::default()
+            ..layout::SpreadStep::default()
         };
         match self.what {
             Wanted::Predicates(_) => {}

@@ -15,7 +15,7 @@ pub(super) fn columns_in_first(program: &Program) -> usize {
     match program.steps.first() {
         Some(ProgramStep {
             spread: Some(_), ..
-        }) => std::mem::offset_of!(layout::Spread, columns_in),
+        }) => std::mem::offset_of!(layout::SpreadStep, columns_in),
         _ => std::mem::offset_of!(layout::Step, columns_in),
     }
 }
@@ -100,7 +100,7 @@ impl Writer {
         let made = spread.made().and_then(|(into, _)| next.column(into));
         let parts_at = self.parts_at(number);
         let parts = self.base + parts_at as u64;
-        let mut arguments = layout::Spread {
+        let mut arguments = layout::SpreadStep {
             input: self.level(number),
             output: self.level(number + 1),
             outcome: self.outcome(),

@@ -70,13 +70,13 @@ impl Asked<'_> {
         expected
     }
 
-    fn arguments(&self, rig: &Rig, capacity: u64, overflow: u64) -> layout::Spread {
+    fn arguments(&self, rig: &Rig, capacity: u64, overflow: u64) -> layout::SpreadStep {
         let described = |(predicate, edges): &(u64, Edges)| layout::Part {
             predicate: *predicate,
             segment: edges.image(rig),
         };
         let parts: Vec<layout::Part> = self.parts.iter().map(described).collect();
-        let mut spread = layout::Spread {
+        let mut spread = layout::SpreadStep {
             input: rig.room_with(&Level {
                 rows: self.table.rows as u64,
                 tiles: 3,
@@ -100,7 +100,7 @@ impl Asked<'_> {
                 .to
                 .map_or(0, |to| to.map_or(CONSTANT, |column| column as u32)),
             sought: self.to.and_then(Result::err).unwrap_or(0),
-            ..layout::Spread::default()
+            ..layout::SpreadStep::default()
         };
         if self.keeps_made {
             spread.made = rig.room(capacity * 8);
@@ -115,7 +115,7 @@ impl Asked<'_> {
     }
 
     /// The rows that came, ascending.
-    fn rows(&self, rig: &Rig, spread: &layout::Spread, count: usize) -> Vec<Vec<u64>> {
+    fn rows(&self, rig: &Rig, spread: &layout::SpreadStep, count: usize) -> Vec<Vec<u64>> {
         let mut columns = Vec::new();
         for (place, (_, cells)) in self.table.columns.iter().enumerate() {
             if self.kept[place] {
