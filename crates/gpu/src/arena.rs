@@ -22,6 +22,8 @@ pub(crate) struct Arena {
     bits: u32,
     held: Vec<Option<Holder>>,
     free: usize,
+    /// Frames from here on are held.
+    top: usize,
 }
 
 impl Arena {
@@ -42,6 +44,7 @@ impl Arena {
             bits,
             held: vec![None; count],
             free: count,
+            top: count,
         })
     }
 
@@ -104,7 +107,9 @@ impl Arena {
 
     /// Hands one frame out.
     pub(crate) fn take(&mut self, holder: Holder) -> Option<usize> {
-        let frame = self.held.iter().rposition(Option::is_none)?;
+        let frame = self.held[..self.top].iter().rposition(Option::is_none);
+        self.top = frame.unwrap_or(0);
+        let frame = frame?;
         self.take_run(frame..frame + 1, holder);
         Some(frame)
     }
@@ -112,6 +117,7 @@ impl Arena {
     /// Takes frames back.
     pub(crate) fn release(&mut self, run: Range<usize>) {
         self.free += run.len();
+        self.top = self.top.max(run.end);
         for held in &mut self.held[run] {
             assert!(held.is_some(), "a frame is given back once");
             *held = None;

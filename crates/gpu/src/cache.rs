@@ -123,6 +123,8 @@ pub(crate) struct Cache {
 struct Entry {
     key: SegmentKey,
     outline: Arc<Outline>,
+    /// For each of its pages, bytes that a lookup reads of it.
+    reads: Vec<f64>,
     /// What it is without a place, for whoever asks what it is like.
     described: Arc<Image>,
     place: Place,
@@ -243,6 +245,7 @@ impl Cache {
             self.entries.push(Entry {
                 key,
                 described: Arc::new(outline.image(0, 0)),
+                reads: outline.page_reads(page_bytes, self.options.pairwise),
                 outline: Arc::new(outline),
                 place: Place::Nowhere,
                 view: None,
@@ -272,7 +275,7 @@ impl Cache {
         for &number in &numbers {
             let entry = &mut self.entries[number as usize];
             entry.pins += 1;
-            entry.uses += 1;
+            entry.uses = entry.uses.saturating_add(1);
         }
         numbers
     }

@@ -254,8 +254,7 @@ impl Cache {
                 continue;
             };
             let of_query = lookups.get(&entry.key).copied().unwrap_or(1.0);
-            let reads = entry.outline.page_reads(page_bytes, self.options.pairwise);
-            for (page, reads) in reads.into_iter().enumerate() {
+            for (page, reads) in entry.reads.iter().enumerate() {
                 let reads = of_query * reads / page_bytes as f64;
                 let worth = reads * f64::from(entry.uses);
                 let is_worth = worth >= WORTH || !self.options.inplace;
@@ -334,9 +333,7 @@ impl Cache {
         let Place::Paged(paged) = &mut entry.place else {
             unreachable!("a candidate has frames");
         };
-        let reads = entry
-            .outline
-            .page_reads(1 << self.arena.bits(), self.options.pairwise);
+        let reads = &entry.reads;
         let here = (0..paged.frames.len()).filter(|page| paged.frames[*page].is_some());
         let least = here.min_by(|a, b| reads[*a].total_cmp(&reads[*b]));
         let page = least.expect("a candidate has a frame");
