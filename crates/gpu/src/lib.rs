@@ -142,7 +142,11 @@ impl Gpu {
         prepared: &Prepared<'_>,
         columns: &[Slot],
     ) -> Result<Section, GpuError> {
-        let mut room = self.rooms.take().ok_or(GpuError::Busy)?;
+        let Some(mut room) = self.rooms.take() else {
+            // Nothing is brought for a query that cannot begin; but one that never can is not to wait.
+            self.looked_at(&mut cache::locked(&self.cache), prepared)?;
+            return Err(GpuError::Busy);
+        };
         let (program, lease, ready) = self.placed(prepared)?;
         room.keep(lease);
         if let Some(ready) = ready {
