@@ -172,6 +172,7 @@ u64 twin_wait(TwinWait kind, u64 value, u32 lane) {
 }
 
 #include "walk.cu"
+#include "paged.cu"
 #include "meet.cu"
 #include "spread.cu"
 

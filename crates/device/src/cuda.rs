@@ -28,7 +28,7 @@ use module::{Function, Module};
 use queue::{Event, Queue, Shape};
 use recording::{Program, Recording};
 use std::any::Any;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The modules of kernels: a name, as in [`Kernel::module`], and PTX.
 const MODULES: &[(&str, &str)] = &[
@@ -36,7 +36,11 @@ const MODULES: &[(&str, &str)] = &[
     ("meet", include_str!("../kernels/meet.ptx")),
     ("spread", include_str!("../kernels/spread.ptx")),
     ("walk", include_str!("../kernels/walk.ptx")),
+    ("paged", include_str!("../kernels/paged.ptx")),
 ];
+
+/// The modules that most walks need, compiled when a card is opened; the others when a kernel of theirs is asked for first.
+const FIRST: &[&str] = &["walk", "meet", "spread"];
 
 /// The oldest version of CUDA whose driver takes the kernels.
 pub const DRIVER_MIN: (u32, u32) = (12, 2);
@@ -48,8 +52,10 @@ pub const CAPABILITY_MIN: (u32, u32) = (7, 0);
 pub struct Cuda {
     facts: Facts,
     context: Arc<Context>,
-    /// By [`Kernel::ALL`]'s order; none where a module lacks it.
-    functions: Vec<Option<Function>>,
+    /// By [`MODULES`]' order.
+    modules: Vec<OnceLock<Arc<Module>>>,
+    /// By [`Kernel::ALL`]'s order.
+    functions: Vec<OnceLock<Function>>,
 }
 
 impl Cuda {
@@ -80,29 +86,25 @@ impl Cuda {
         Ok((facts(card)?, free.ok()))
     }
 
-    /// A card, by its number below [`Cuda::count`], with all kernels. Takes as long as the driver takes to compile them,
+    /// A card, by its number below [`Cuda::count`], with the kernels that most walks need. Takes as long as the driver takes to compile them,
     /// which it keeps for the next time.
     pub fn open(ordinal: usize) -> Result<Cuda, DeviceError> {
         let card = card(ordinal)?;
         let facts = facts(card)?;
         fitness(&facts)?;
         let context = Context::new(card)?;
-        let mut modules = Vec::new();
-        for (name, text) in MODULES {
-            modules.push((*name, Arc::new(Module::of_ptx(&context, text)?)));
-        }
-        let function = |kernel: &Kernel| {
-            let module = modules.iter().find(|(name, _)| *name == kernel.module());
-            module.map(|(_, module)| Function::of(module, kernel.name()))
-        };
-        let functions = Kernel::ALL
-            .iter()
-            .map(|kernel| function(kernel).transpose());
-        Ok(Cuda {
+        let cuda = Cuda {
             facts,
-            functions: functions.collect::<Result<_, _>>()?,
             context,
-        })
+            modules: MODULES.iter().map(|_| OnceLock::new()).collect(),
+            functions: Kernel::ALL.iter().map(|_| OnceLock::new()).collect(),
+        };
+        for kernel in Kernel::ALL {
+            if FIRST.contains(&kernel.module()) {
+                cuda.function(*kernel)?;
+            }
+        }
+        Ok(cuda)
     }
 
     /// Compiles all kernels once more, and forgets them. `salt` makes their text another one, so that the driver does
@@ -114,13 +116,33 @@ impl Cuda {
         Ok(())
     }
 
+    /// A kernel, compiled with its module where nobody has asked for one of it before.
     fn function(&self, kernel: Kernel) -> Result<&Function, DeviceError> {
-        let at = Kernel::ALL.iter().position(|other| *other == kernel);
-        let found = at.and_then(|at| self.functions[at].as_ref());
-        found.ok_or_else(|| DeviceError::Refused {
+        let lacks = || DeviceError::Refused {
             call: "launch a kernel",
             reason: format!("`{}` is in no module of this build", kernel.name()),
-        })
+        };
+        let at = Kernel::ALL.iter().position(|other| *other == kernel);
+        let place = &self.functions[at.ok_or_else(lacks)?];
+        if let Some(function) = place.get() {
+            return Ok(function);
+        }
+        let module = MODULES
+            .iter()
+            .position(|(name, _)| *name == kernel.module());
+        let module = self.module(module.ok_or_else(lacks)?)?;
+        let function = Function::of(&module, kernel.name())?;
+        // Another thread may have been first: its function is the same.
+        Ok(place.get_or_init(|| function))
+    }
+
+    fn module(&self, at: usize) -> Result<Arc<Module>, DeviceError> {
+        let place = &self.modules[at];
+        if let Some(module) = place.get() {
+            return Ok(Arc::clone(module));
+        }
+        let module = Arc::new(Module::of_ptx(&self.context, MODULES[at].1)?);
+        Ok(Arc::clone(place.get_or_init(|| module)))
     }
 
     fn queue<'a>(&self, stream: &'a Stream) -> &'a Queue {

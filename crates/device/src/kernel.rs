@@ -56,6 +56,8 @@ kernels! {
         ExpandHubs = "walk_expand_hubs": "The same of the lists that were too long for one block.",
         Filter = "walk_filter": "Keeps the rows that pass the checks.",
         Finish = "walk_finish": "Sums the last level's rows up.",
+    }
+    "paged" {
         SeedPaged = "walk_seed_paged": "`Seed` of an index that lies in pages.",
         SeedRowsPaged = "walk_seed_rows_paged": "Makes a strip of rows that lie in pages the first column.",
         ExpandPaged = "walk_expand_paged": "`Expand` over segments that lie in pages.",

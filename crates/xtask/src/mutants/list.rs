@@ -31,7 +31,7 @@ const fn of(
     }
 }
 
-const WALK: &str = "walk.cu";
+const WALK: &str = "walk.h";
 const LOOKUP: &str = "lookup.h";
 const BLOCK: &str = "block.h";
 const MEET: &str = "meet.cu";
