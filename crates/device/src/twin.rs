@@ -264,6 +264,7 @@ impl Device for Twin {
             "as many bytes as there"
         );
         self.call()?;
+        self.downloads.fetch_add(1, Ordering::Relaxed);
         foreign::copy(from.address(), to.address() + at, from.bytes());
         Ok(())
     }
