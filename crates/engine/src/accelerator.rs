@@ -18,7 +18,7 @@ use door::{Closed, Door, OpenDevice};
 use explore::Prepared;
 pub use gpu::Memory;
 use gpu::device::DeviceError;
-use gpu::{Gpu, GpuError, Section};
+use gpu::{Expected, Gpu, GpuError, Section};
 use query::plan::{Plan, Slot};
 use rdf::Direction;
 use std::fmt;
@@ -200,8 +200,16 @@ impl Accelerator {
             if !is_full || since.elapsed() > longest_wait(prepared.plan(), workers) {
                 return begun;
             }
+            // What it needs is kept there meanwhile, rather than what was used last.
+            let _expected = self.expect(turn, version, prepared);
             std::thread::sleep(NAP);
         }
+    }
+
+    /// Tells the device whose turn it is that a query waits.
+    fn expect(&self, turn: usize, version: &Version, prepared: &Prepared<'_>) -> Option<Expected> {
+        let held = self.doors[turn % self.doors.len()].look().ok()?;
+        held.gpu(version).ok()?.expect(prepared).ok()
     }
 
     /// The same on the first device that has room, beginning with the one whose turn it is.
