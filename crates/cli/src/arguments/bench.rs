@@ -307,7 +307,7 @@ pub struct BenchGpu {
     /// Afterwards each query, and all in turns, with images of so many percent of its data on the card, as in 5,54,100
     #[arg(long, value_name = "PERCENT", value_delimiter = ',')]
     pub caps: Vec<u32>,
-    /// With caps: without these techniques: lookahead, pipeline, inplace, pairwise
+    /// With caps: without these techniques: lookahead, pipeline, inplace, ranking (of pages by their part; keys and neighbours in pairs then)
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub without: Vec<String>,
     #[command(flatten)]

@@ -89,11 +89,24 @@ pub(super) fn run(flags: &BenchGpu, file: Option<&Path>) -> Outcome {
     for &clients in &flags.clients {
         figures.extend(together::figures(&database, &whole, clients, &data)?);
     }
-    // Beside what the database has taken of the card.
-    let free = card.free_bytes().map_err(failed)?;
+    figures.extend(capped(flags, &database, card, memory, &data, &whole)?);
+    output::put(&flags.output, &figures)
+}
+
+/// The queries with less room than their data need; beside what the database has taken of the card.
+fn capped(
+    flags: &BenchGpu,
+    database: &Database,
+    device: Arc<dyn Device>,
+    memory: Memory,
+    data: &str,
+    whole: &[&Query],
+) -> Result<Vec<Figure>, Failure> {
+    let free = device.free_bytes();
+    let free = free.map_err(|error| Failure::new(Code::Failed, error))?;
     let caps = caps::Caps {
-        database: &database,
-        device: card,
+        database,
+        device,
         memory: Memory {
             sections: 1,
             images: free / 2,
@@ -101,18 +114,19 @@ pub(super) fn run(flags: &BenchGpu, file: Option<&Path>) -> Outcome {
             ..memory
         },
         options: caps::options(&flags.without)?,
-        data: &data,
+        data,
         turns: flags.runs,
     };
+    let mut figures = Vec::new();
     for &percent in &flags.caps {
-        for query in &whole {
+        for query in whole {
             figures.extend(caps.figures(&[query], percent)?);
         }
         if whole.len() > 1 {
-            figures.extend(caps.figures(&whole, percent)?);
+            figures.extend(caps.figures(whole, percent)?);
         }
     }
-    output::put(&flags.output, &figures)
+    Ok(figures)
 }
 
 /// A request whose plan is walked even where the signatures prove that there is nothing, as they do of q3.

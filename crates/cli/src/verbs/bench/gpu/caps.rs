@@ -29,19 +29,17 @@ pub(super) struct Caps<'c> {
 
 /// The techniques, without those that are named.
 pub(super) fn options(without: &[String]) -> Result<CacheOptions, Failure> {
-    let mut options = CacheOptions {
-        pairwise: true,
-        ..CacheOptions::default()
-    };
+    let mut options = CacheOptions::default();
     for name in without {
         match name.as_str() {
             "lookahead" => options.lookahead = false,
             "pipeline" => options.pipeline = false,
             "inplace" => options.inplace = false,
-            "pairwise" => options.pairwise = false,
+            // Keys and neighbours of a range together then, as the paper has it.
+            "ranking" => options.pairwise = true,
             other => {
                 let message =
-                    format!("--without {other}: expected lookahead, pipeline, inplace or pairwise");
+                    format!("--without {other}: expected lookahead, pipeline, inplace or ranking");
                 return Err(Failure::new(Code::Usage, message));
             }
         }
