@@ -226,13 +226,7 @@ impl<'a> Execution<'_, 'a> {
         };
         let (seed, begun) = match (seed, begun) {
             (Some(seed), Some((device, Ok(begun)))) if seed.len() == begun.section.seeds() => {
-                let (profile, report) = if is_shared && self.is_for_several(device, &begun) {
-                    let mut all = device.begin_elsewhere(&begun, snapshot, self.prepared);
-                    all.insert(0, begun);
-                    self.beside_devices(device, all, workers, &seed, consume)?
-                } else {
-                    self.on_device(device, begun, &seed, consume)?
-                };
+                let (profile, report) = self.on_devices(device, begun, workers, &seed, consume)?;
                 return Ok(Answered {
                     profile,
                     device: Some(report),

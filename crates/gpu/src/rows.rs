@@ -58,6 +58,11 @@ impl<'s> Rows<'s> {
         }
     }
 
+    /// Bytes of the ids of any piece that comes through this room, at most: each cell has four bytes or more there.
+    pub(crate) fn piece_bytes(room: &Room) -> u64 {
+        room.reading()[0].bytes() / 4 * size_of::<VertexId>() as u64
+    }
+
     /// Rows of a piece, at most.
     pub fn piece_rows(&self) -> u64 {
         if self.columns.is_empty() {

@@ -299,6 +299,11 @@ impl Section {
         Err(DeviceError::Lost { reason }.into())
     }
 
+    /// Bytes of the ids of a piece of its rows, at most.
+    pub fn piece_bytes(&self) -> u64 {
+        Rows::piece_bytes(&self.room)
+    }
+
     /// The rows of the last strip, in pieces.
     pub fn rows(&self, ran: Ran) -> Rows<'_> {
         let read = |(slot, column): &(Slot, layout::Column)| (*slot, *column, self.bases(column));

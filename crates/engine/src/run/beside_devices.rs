@@ -16,13 +16,13 @@
 //! | the channel of pieces | agents | workers |
 //! | the channel of chunks | workers | the tail |
 
-use super::on_device::{PieceMemory, bytes_of_pieces, lost};
+use super::on_device::{PieceMemory, lost};
 use super::parts::{self, Part};
 use super::{Consumer, Execution, Halting, add, clock, panicked};
 use crate::accelerator::{Accelerator, Begun, DeviceReport, Took};
 use crate::error::QueryError;
 use crossbeam_channel::{Receiver, Sender, bounded};
-use explore::{Chunk, Seed, Status, StepProfile, Walk};
+use explore::{Chunk, Seed, Status, StepProfile, Walk, WalkError};
 use gpu::GpuError;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -38,6 +38,11 @@ const REST_NS: f64 = 2e6;
 
 /// Expected nanoseconds of the device's steps, on one thread, from which a seed is shared with the processors, and among devices.
 const SHARED_NS: f64 = 2e8;
+
+/// Pieces that wait for a worker, for so many workers.
+fn waiting(workers: usize) -> usize {
+    workers / 2 + 1
+}
 
 /// The seed, from both ends.
 struct Shares {
@@ -119,8 +124,30 @@ struct Done {
 type Worked = (Vec<StepProfile>, u64);
 
 impl<'a> Execution<'_, 'a> {
+    /// Walks the plan from a device on: by several threads where that is worth it and they may have the memory for it, else on this
+    /// one. The seed is the section's.
+    pub(super) fn on_devices(
+        &self,
+        accelerator: &Accelerator,
+        begun: Begun,
+        workers: usize,
+        seed: &Seed<'a>,
+        consume: &mut Consumer<'_>,
+    ) -> Result<(Vec<StepProfile>, DeviceReport), QueryError> {
+        if workers <= 1 || !self.is_for_several(accelerator, &begun) {
+            return self.on_device(accelerator, begun, seed, consume);
+        }
+        let others = accelerator.begin_elsewhere(&begun, &self.graph.snapshot, self.prepared);
+        let mut all = vec![begun];
+        all.extend(others);
+        match self.memory_for_pieces(&all, workers) {
+            Ok(_held) => self.beside_devices(accelerator, all, workers, seed, consume),
+            Err(_) => self.on_device(accelerator, all.swap_remove(0), seed, consume),
+        }
+    }
+
     /// Whether threads are worth starting for what follows a device's steps, or for a share of the seed.
-    pub(super) fn is_for_several(&self, accelerator: &Accelerator, begun: &Begun) -> bool {
+    fn is_for_several(&self, accelerator: &Accelerator, begun: &Begun) -> bool {
         let covered = begun.section.covered();
         let plan = self.prepared.plan();
         let cost = |steps: &[query::plan::Step]| -> f64 {
@@ -133,8 +160,20 @@ impl<'a> Execution<'_, 'a> {
                 || cost(&plan.steps[..covered]) >= SHARED_NS)
     }
 
-    /// Walks the plan. The seed is that of all sections, which do the same steps.
-    pub(super) fn beside_devices(
+    /// Memory for the pieces that there are at once: those that wait, one in the hands of each worker, and two of each device. An error says
+    /// that the query may not have so much; on one thread it needs two.
+    fn memory_for_pieces(
+        &self,
+        begun: &[Begun],
+        workers: usize,
+    ) -> Result<PieceMemory<'a>, WalkError> {
+        let most = begun.iter().map(|it| it.section.piece_bytes()).max();
+        let pieces = waiting(workers) + workers + 2 * begun.len();
+        PieceMemory::new(self.limits, most.unwrap_or(0) * pieces as u64)
+    }
+
+    /// Walks the plan. The seed is that of all sections, which do the same steps. The memory of pieces is the caller's.
+    fn beside_devices(
         &self,
         accelerator: &Accelerator,
         mut begun: Vec<Begun>,
@@ -145,7 +184,7 @@ impl<'a> Execution<'_, 'a> {
         accelerator.count(true);
         let covered = begun[0].section.covered();
         let shares = &Shares::new(seed.len(), workers);
-        let (send, pieces) = bounded(2 * workers);
+        let (send, pieces) = bounded(waiting(workers));
         let (sender, mut chunks) = parts::unordered(workers);
         let (steps, done, here) = std::thread::scope(|scope| {
             let agents: Vec<_> = begun
@@ -235,7 +274,6 @@ impl<'a> Execution<'_, 'a> {
                             accelerator.note(begun, &error);
                             return Err(self.ended(shares, lost(&error)));
                         }
-                        Err(SendError::Query(error)) => return Err(self.ended(shares, error)),
                     }
                 }
                 Err(error) => {
@@ -266,8 +304,6 @@ impl<'a> Execution<'_, 'a> {
     ) -> Result<bool, SendError> {
         let width = self.prepared.plan().variables.len();
         let mut rows = begun.section.rows(ran);
-        let held = PieceMemory::new(self.limits, bytes_of_pieces(&begun.section, &rows));
-        let _held = held.map_err(|error| SendError::Query(error.into()))?;
         let mut is_first = true;
         loop {
             let piece = rows.piece().map_err(|error| {
@@ -371,8 +407,6 @@ enum SendError {
     Nothing(GpuError),
     /// It failed after some had.
     Some(GpuError),
-    /// The query may not go on.
-    Query(QueryError),
 }
 
 #[cfg(test)]
