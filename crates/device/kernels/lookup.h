@@ -26,8 +26,8 @@ DEVICE Paged pages_at(Paged, u64 table, u32 bits) {
 template <typename T> DEVICE T load_of(Resident, const T* place) { return load(place); }
 template <typename T> DEVICE T load_of(Paged pages, const T* place) {
     u64 address = reinterpret_cast<u64>(place);
-    u64 page = load(reinterpret_cast<const u64*>(pages.table) + (address >> pages.bits));
-    return load(reinterpret_cast<const T*>(page + (address & ((1ull << pages.bits) - 1))));
+    u64 page = load_shared(reinterpret_cast<const u64*>(pages.table) + (address >> pages.bits));
+    return load_shared(reinterpret_cast<const T*>(page + (address & ((1ull << pages.bits) - 1))));
 }
 
 // The id of a cell.

@@ -40,5 +40,7 @@ DEVICE u32 members(u32 word) { return __popc(word); }
 DEVICE u32 first_member(u64 word) { return __ffsll(word) - 1; }
 // What no kernel writes while it is read: by the cache for such.
 template <typename T> DEVICE T load(const T* place) { return __ldg(place); }
+// What a copy may write while kernels run: by the cache that all multiprocessors share.
+template <typename T> DEVICE T load_shared(const T* place) { return __ldcg(place); }
 
 #endif

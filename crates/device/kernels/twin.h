@@ -44,3 +44,4 @@ DEVICE u32 members(u64 word) { return u32(__builtin_popcountll(word)); }
 DEVICE u32 members(u32 word) { return u32(__builtin_popcount(word)); }
 DEVICE u32 first_member(u64 word) { return u32(__builtin_ctzll(word)); }
 template <typename T> DEVICE T load(const T* place) { return *place; }
+template <typename T> DEVICE T load_shared(const T* place) { return *place; }

@@ -43,6 +43,9 @@ pub enum Offload {
 /// Nanoseconds that a strip is to take on the device.
 pub(crate) const STRIP_NS: f64 = 2e7;
 
+/// The same of a first strip, which only estimates tell of: they may be a thousand times too low before it is taken for a hang.
+const FIRST_STRIP_NS: f64 = 2e6;
+
 /// How long a strip may take, which is made to take some milliseconds. A device that needs longer is taken for lost.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -194,14 +197,17 @@ impl Accelerator {
         }
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
         let since = Instant::now();
+        // What it needs is kept there while it waits, rather than what was used last.
+        let mut expected = None;
         loop {
             let begun = self.begin_on_any(turn, version, prepared, workers);
             let is_full = matches!(begun, Err(Stays::Gpu(GpuError::Busy)));
             if !is_full || since.elapsed() > longest_wait(prepared.plan(), workers) {
                 return begun;
             }
-            // What it needs is kept there meanwhile, rather than what was used last.
-            let _expected = self.expect(turn, version, prepared);
+            if expected.is_none() {
+                expected = self.expect(turn, version, prepared);
+            }
             std::thread::sleep(NAP);
         }
     }
@@ -233,7 +239,12 @@ impl Accelerator {
                     why @ (Stays::Opening
                     | Stays::Lost
                     | Stays::Gpu(GpuError::Busy | GpuError::Device(_))),
-                ) => stays = why,
+                ) => {
+                    // One that is full is worth waiting for, whatever the others are.
+                    if !matches!(stays, Stays::Gpu(GpuError::Busy)) {
+                        stays = why;
+                    }
+                }
                 Err(why) => return Err(why),
             }
         }
@@ -269,8 +280,8 @@ impl Accelerator {
         match self.section_of(&held, version, prepared, &[]) {
             Ok(mut section) => {
                 let (_, expected) = expected_ns(&section, prepared.plan());
-                if expected > STRIP_NS {
-                    let part = section.seeds() as f64 * STRIP_NS / expected;
+                if expected > FIRST_STRIP_NS {
+                    let part = section.seeds() as f64 * FIRST_STRIP_NS / expected;
                     section.limit(part as u64);
                 }
                 Ok(Begun {
@@ -317,12 +328,10 @@ impl Accelerator {
         sums: &[Slot],
     ) -> Result<Section, GpuError> {
         let gpu = held.gpu(version)?;
-        let section = gpu.section_with_sum(prepared, sums);
+        let section = gpu.section_over(prepared, sums, &|segment| version.is_base_alone(segment));
         self.image_bytes.store(gpu.image_bytes(), Ordering::Relaxed);
         let section = section?;
-        let is_layered = |&segment| !version.is_base_alone(segment);
-        let asks_others = || section.asks_all_predicates() && brings_predicates(version);
-        if section.segments().iter().any(is_layered) || asks_others() {
+        if section.asks_all_predicates() && brings_predicates(version) {
             return Err(GpuError::Layered);
         }
         Ok(section)
@@ -341,6 +350,7 @@ impl Accelerator {
     }
 
     fn note_of(&self, number: usize, held: &Arc<OpenDevice>, error: &GpuError) {
+        let hangs = matches!(error, GpuError::GivenUp);
         let error = match error {
             GpuError::Device(error) => error,
             GpuError::GivenUp => &hung(),
@@ -350,7 +360,11 @@ impl Accelerator {
         let door = &self.doors[number];
         if let DeviceError::Lost { .. } = error {
             self.image_bytes.store(0, Ordering::Relaxed);
-            door.lose(held, error);
+            if hangs {
+                door.lose_hanging(held, error);
+            } else {
+                door.lose(held, error);
+            }
         } else if !self.has_told.swap(true, Ordering::Relaxed) {
             // Each of them would say the same.
             door.tell(&format!("{error}; the processors go on with such queries"));

@@ -166,6 +166,15 @@ struct Halt<'q> {
     slice_end: Option<Instant>,
 }
 
+impl Halt<'_> {
+    /// Whether the query is to stop, without giving its turn on the processors to anybody.
+    fn is_stopped(&self) -> bool {
+        self.halted.load(Ordering::Relaxed)
+            || self.slice_end.is_some_and(|end| Instant::now() >= end)
+            || self.token.reason().is_some()
+    }
+}
+
 impl Stop for Halt<'_> {
     fn reason(&self) -> Option<explore::StopReason> {
         if self.halted.load(Ordering::Relaxed) {

@@ -13,6 +13,8 @@ pub enum NotCovered {
     Graphs,
     /// It has a constant where kernels want a column, or a column where they want a constant.
     Shape,
+    /// Layers have changed its segment; images are those of the base.
+    Layered,
     /// The predicate has no edge: nothing to walk.
     NoEdges,
     /// Rows are looked at together from here on.
@@ -33,6 +35,9 @@ impl fmt::Display for NotCovered {
             NotCovered::Step(name) => write!(formatter, "{name} is not done there"),
             NotCovered::Graphs => formatter.write_str("its graphs are told apart"),
             NotCovered::Shape => formatter.write_str("its ends are not those of a list of rows"),
+            NotCovered::Layered => {
+                formatter.write_str("its predicate has changes that are in no image yet")
+            }
             NotCovered::NoEdges => formatter.write_str("its predicate has no edge"),
             NotCovered::Cut => formatter.write_str("it looks at rows together"),
             NotCovered::Columns => formatter.write_str("its table has too many columns"),

@@ -21,6 +21,7 @@ mod error;
 mod image;
 mod layout;
 mod meet;
+mod patience;
 mod program;
 mod rooms;
 mod rows;
@@ -31,8 +32,9 @@ mod tests;
 
 pub use cache::{CacheOptions, Expected, Traffic};
 pub use error::{GpuError, NotCovered};
+pub use patience::Patience;
 pub use rows::{Piece, Rows};
-pub use section::{Patience, Ran, Section};
+pub use section::{Ran, Section};
 
 pub use device;
 
@@ -43,7 +45,7 @@ use program::Program;
 use query::plan::Slot;
 use rooms::Rooms;
 use std::sync::{Arc, Mutex};
-use store::Snapshot;
+use store::{SegmentKey, Snapshot};
 
 /// How a device's memory is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +68,9 @@ pub struct Gpu {
     rooms: Rooms,
     long_list: u64,
 }
+
+/// Whether a segment of the version that is walked is as in the base.
+type IsOfBase<'i> = dyn Fn(SegmentKey) -> bool + 'i;
 
 /// Rows of a list above which it is walked by all blocks together: a block takes some microseconds for a thousand.
 const LONG_LIST: u64 = 1 << 14;
@@ -125,12 +130,12 @@ impl Gpu {
     /// Tells that a query waits for the device, so that what it needs is kept there, until the answer is dropped.
     pub fn expect(&self, prepared: &Prepared<'_>) -> Result<Expected, GpuError> {
         let mut cache = cache::locked(&self.cache);
-        let (program, _) = self.looked_at(&mut cache, prepared)?;
+        let (program, _) = self.looked_at(&mut cache, prepared, &|_| true)?;
         Ok(Expected::new(&self.cache, cache.expect(&program.segments)))
     }
 
     /// The longest beginning of the plan that the device walks, with its segments on the device. The plan is prepared for
-    /// the base that this device has images of, or for a version whose layers leave the plan's segments alone.
+    /// the base that this device has images of.
     pub fn section(&self, prepared: &Prepared<'_>) -> Result<Section, GpuError> {
         self.section_with_sum(prepared, &[])
     }
@@ -142,12 +147,22 @@ impl Gpu {
         prepared: &Prepared<'_>,
         columns: &[Slot],
     ) -> Result<Section, GpuError> {
+        self.section_over(prepared, columns, &|_| true)
+    }
+
+    /// The same for a version of which these segments are as in the base: the first step that looks at another one ends the section.
+    pub fn section_over(
+        &self,
+        prepared: &Prepared<'_>,
+        columns: &[Slot],
+        is_of_base: &IsOfBase<'_>,
+    ) -> Result<Section, GpuError> {
         let Some(mut room) = self.rooms.take() else {
             // Nothing is brought for a query that cannot begin; but one that never can is not to wait.
-            self.looked_at(&mut cache::locked(&self.cache), prepared)?;
+            self.looked_at(&mut cache::locked(&self.cache), prepared, is_of_base)?;
             return Err(GpuError::Busy);
         };
-        let (program, lease, ready) = self.placed(prepared)?;
+        let (program, lease, ready) = self.placed(prepared, is_of_base)?;
         room.keep(lease);
         if let Some(ready) = ready {
             self.device.follow(room.stream(), &ready)?;
@@ -157,9 +172,13 @@ impl Gpu {
     }
 
     /// A program over segments that stay where they are, and the mark behind which they are there.
-    fn placed(&self, prepared: &Prepared<'_>) -> Result<(Program, Lease, Option<Mark>), GpuError> {
+    fn placed(
+        &self,
+        prepared: &Prepared<'_>,
+        is_of_base: &IsOfBase<'_>,
+    ) -> Result<(Program, Lease, Option<Mark>), GpuError> {
         let mut cache = cache::locked(&self.cache);
-        let (program, are_whole) = self.looked_at(&mut cache, prepared)?;
+        let (program, are_whole) = self.looked_at(&mut cache, prepared, is_of_base)?;
         if are_whole {
             let numbers = cache.pin(&program.segments);
             let ready = cache.ready();
@@ -168,7 +187,12 @@ impl Gpu {
         }
         let lookups = cache::lookups(prepared, &self.snapshot, program.covered);
         let (numbers, pages) = cache.place(&program.segments, &lookups)?;
-        let image = &mut |segment| Ok(cache.placed(segment, pages.is_some()));
+        let image = &mut |segment| {
+            if !is_of_base(segment) {
+                return Err(GpuError::Layered);
+            }
+            Ok(cache.placed(segment, pages.is_some()))
+        };
         let program = program::compile(prepared, &self.snapshot, image, pages.is_none());
         let ready = cache.ready();
         drop(cache);
@@ -182,9 +206,13 @@ impl Gpu {
         &self,
         cache: &mut Cache,
         prepared: &Prepared<'_>,
+        is_of_base: &IsOfBase<'_>,
     ) -> Result<(Program, bool), GpuError> {
         let mut are_whole = true;
         let image = &mut |segment| {
+            if !is_of_base(segment) {
+                return Err(GpuError::Layered);
+            }
             let found = cache.look(segment)?;
             Ok(found.map(|(image, is_whole)| {
                 are_whole &= is_whole;

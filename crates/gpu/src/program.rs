@@ -266,8 +266,14 @@ impl Compiler<'_, '_, '_> {
         met: &mut Option<(Met, Slot)>,
     ) -> Result<(), Stop> {
         let is_first = program.steps.is_empty();
-        if let (true, Some((met, column)), Action::Check { .. }) =
-            (is_first, &mut *met, &step.action)
+        let is_known = matches!(
+            step.action,
+            Action::Check {
+                predicate: Node::Constant(_),
+                ..
+            }
+        );
+        if let (true, Some((met, column))) = (is_first && is_known, &mut *met)
             && self.constants(step)?.is_none()
             && met.take(*column, &self.check(step)?)
         {
@@ -452,15 +458,14 @@ impl Compiler<'_, '_, '_> {
                 predicate,
                 direction,
             };
-            self.segments.push(key);
-            self.asks_all = true;
-            if let Some(image) = (self.image)(key)? {
+            if let Some(image) = self.image_of(key)? {
                 if image.has_graphs {
                     return Err(NotCovered::Graphs.into());
                 }
                 parts.push((self.snapshot.predicate_vertex(predicate), image));
             }
         }
+        self.asks_all = true;
         parts.sort_unstable_by_key(|(predicate, _)| predicate.bits());
         Ok(parts)
     }
@@ -586,11 +591,22 @@ impl Compiler<'_, '_, '_> {
             predicate,
             direction,
         };
-        self.segments.push(key);
-        match (self.image)(key)? {
+        match self.image_of(key)? {
             None => Err(NotCovered::NoEdges.into()),
             Some(image) if image.has_graphs => Err(NotCovered::Graphs.into()),
             Some(image) => Ok((key, image)),
+        }
+    }
+
+    /// The image of a segment, which is looked at from now on; a step over one that layers have changed is not taken.
+    fn image_of(&mut self, key: SegmentKey) -> Result<Option<Arc<Image>>, Stop> {
+        match (self.image)(key) {
+            Err(GpuError::Layered) => Err(NotCovered::Layered.into()),
+            Err(error) => Err(error.into()),
+            Ok(found) => {
+                self.segments.push(key);
+                Ok(found)
+            }
         }
     }
 }

@@ -34,6 +34,15 @@ pub(crate) struct Rooms {
     device: Arc<dyn Device>,
 }
 
+/// What may run in a room.
+enum Running {
+    Nothing,
+    /// Until the mark has passed.
+    Until(Mark),
+    /// Something that has no mark: nobody takes the room any more.
+    Unknown,
+}
+
 /// What is in a room.
 struct Place {
     stream: Stream,
@@ -43,9 +52,8 @@ struct Place {
     posted: HostRegion,
     reading: [HostRegion; 2],
     /// The last one used is the last.
-    graphs: Vec<(Vec<Call>, Graph)>,
-    /// What was not waited for.
-    running: Option<Mark>,
+    graphs: Vec<(Vec<Call>, u64, Graph)>,
+    running: Running,
     /// What is looked at.
     lease: Option<Lease>,
 }
@@ -74,7 +82,7 @@ impl Rooms {
                 posted: device.stage(POSTED_BYTES)?,
                 reading: [reading()?, reading()?],
                 graphs: Vec::new(),
-                running: None,
+                running: Running::Nothing,
                 lease: None,
             })
         };
@@ -89,12 +97,13 @@ impl Rooms {
     pub(crate) fn take(&self) -> Option<Room> {
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         let has_ended = |place: &Place| match &place.running {
-            None => true,
-            Some(mark) => self.device.has_passed(mark).unwrap_or(false),
+            Running::Nothing => true,
+            Running::Until(mark) => self.device.has_passed(mark).unwrap_or(false),
+            Running::Unknown => false,
         };
         let free = places.iter().rposition(has_ended)?;
         let mut place = places.remove(free);
-        place.running = None;
+        place.running = Running::Nothing;
         place.lease = None;
         Some(Room {
             place: Some(place),
@@ -144,14 +153,17 @@ impl Room {
         &self.place().reading
     }
 
-    /// The graph of these calls: one that is kept, or what `record` makes.
+    /// The graph of these calls over so many bytes of arguments: one that is kept, or what `record` makes.
     pub(crate) fn graph(
         &mut self,
-        calls: Vec<Call>,
+        (calls, bytes): (Vec<Call>, u64),
         record: impl FnOnce(&Room) -> Result<Graph, DeviceError>,
     ) -> Result<Graph, DeviceError> {
         let kept = &mut self.place_mut().graphs;
-        if let Some(at) = kept.iter().position(|(known, _)| *known == calls) {
+        if let Some(at) = kept
+            .iter()
+            .position(|(known, length, _)| *known == calls && *length == bytes)
+        {
             kept[at..].rotate_left(1);
         } else {
             let graph = record(self)?;
@@ -159,15 +171,25 @@ impl Room {
             if kept.len() == GRAPHS {
                 kept.remove(0);
             }
-            kept.push((calls, graph));
+            kept.push((calls, bytes, graph));
         }
         let last = self.place().graphs.last();
-        Ok(last.expect("one was just put there").1.clone())
+        Ok(last.expect("one was just put there").2.clone())
     }
 
-    /// Something runs in it until the mark has passed, whoever waits for it.
-    pub(crate) fn set_running(&mut self, mark: Option<Mark>) {
-        self.place_mut().running = mark;
+    /// Something begins to run in it.
+    pub(crate) fn begins(&mut self) {
+        self.place_mut().running = Running::Unknown;
+    }
+
+    /// It runs until the mark has passed, whoever waits for it.
+    pub(crate) fn runs_until(&mut self, mark: Mark) {
+        self.place_mut().running = Running::Until(mark);
+    }
+
+    /// It has ended.
+    pub(crate) fn has_ended(&mut self) {
+        self.place_mut().running = Running::Nothing;
     }
 
     fn place(&self) -> &Place {
@@ -182,7 +204,7 @@ impl Room {
 impl Drop for Room {
     fn drop(&mut self) {
         if let Some(mut place) = self.place.take() {
-            if place.running.is_none() {
+            if matches!(place.running, Running::Nothing) {
                 place.lease = None;
             }
             let mut home = self.home.lock().unwrap_or_else(PoisonError::into_inner);

@@ -5,12 +5,16 @@
 
 use crate::error::GpuError;
 use crate::layout;
+use crate::patience::Patience;
 use crate::rooms::Room;
 use device::{Device, Mark, Slice};
 use query::plan::Slot;
 use rdf::VertexId;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Looks, a microsecond each, before whoever waits is asked: a piece takes twenty on its way.
+const LOOKS: u32 = 200;
 
 /// A piece of rows: how many, and their columns.
 pub type Piece = (u64, Vec<(Slot, Vec<VertexId>)>);
@@ -72,8 +76,8 @@ impl<'s> Rows<'s> {
         }
     }
 
-    /// The next piece; none when all rows were read.
-    pub fn piece(&mut self) -> Result<Option<Piece>, GpuError> {
+    /// The next piece, which is waited for as long as `patience` says; none when all rows were read.
+    pub fn piece(&mut self, patience: &mut Patience<'_>) -> Result<Option<Piece>, GpuError> {
         if self.columns.is_empty() {
             let rows = std::mem::replace(&mut self.count, 0);
             return Ok((rows > 0).then(|| (rows, Vec::new())));
@@ -87,7 +91,14 @@ impl<'s> Rows<'s> {
         let came_to = self.place;
         self.place = 1 - came_to;
         self.ask(self.place)?;
-        self.device.wait(&mark)?;
+        for look in 0.. {
+            if self.device.has_passed(&mark)? {
+                break;
+            }
+            if look >= LOOKS && !patience() {
+                return Err(GpuError::GivenUp);
+            }
+        }
         let staged = self.room.reading()[came_to].words();
         let count = rows.end - rows.start;
         let mut at = 0;

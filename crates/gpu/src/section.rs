@@ -16,6 +16,7 @@ use crate::condition::{Operand, ProgramCheck};
 use crate::error::{GpuError, NotCovered};
 use crate::image::Image;
 use crate::layout::{self, BLOCK, COLUMNS};
+use crate::patience::Patience;
 use crate::program::{Program, ProgramSeed, ProgramStep, Whose};
 use crate::rooms::{ARGUMENT_BYTES, Call, Room};
 use crate::rows::Rows;
@@ -25,7 +26,6 @@ use query::plan::Slot;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use store::SegmentKey;
 
 /// Rows of a table at most: places are counted in 32 bits by whoever reads them.
 const ROWS_MAX: u64 = 1 << 31;
@@ -36,9 +36,6 @@ const LOOKS_A_QUESTION: u32 = 2_000;
 
 /// Strips in a row that had room before one is twice as long.
 const FITTING: u32 = 4;
-
-/// Whether to wait on: asked again and again while the device works, and may sleep.
-pub type Patience<'p> = dyn FnMut() -> bool + 'p;
 
 /// What became of a strip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,12 +59,12 @@ pub struct Section {
     columns: Vec<(Slot, layout::Column)>,
     room: Room,
     covered: usize,
-    segments: Vec<SegmentKey>,
     asks_all: bool,
     why: NotCovered,
     /// Elements of the seed that are walked at once, and may be.
     strip: u64,
     longest: u64,
+    had_no_room: bool,
     /// Strips that had room since one had none.
     fitting: u32,
     launches: u64,
@@ -130,7 +127,9 @@ impl Section {
             calls.push((kernel, grid, at));
         }
         let launches = calls.clone();
-        let graph = room.graph(calls, |room| record(&*device, room, &block, &launches))?;
+        let graph = room.graph((calls, block.bytes()), |room| {
+            record(&*device, room, &block, &launches)
+        })?;
         let images = images_of(program);
         Ok(Section {
             graph,
@@ -138,12 +137,12 @@ impl Section {
             sequence_at: (writer.finish_at() + std::mem::offset_of!(layout::Finish, sequence)) / 8,
             strip: written.seed.strip(),
             longest: written.seed.strip(),
+            had_no_room: false,
             fitting: 0,
             seed: written.seed,
             columns: written.columns,
             room,
             covered: program.covered,
-            segments: program.segments.clone(),
             asks_all: program.asks_all,
             why: program.why,
             launches: 0,
@@ -156,11 +155,6 @@ impl Section {
     /// Steps of the plan that it does, from the first on.
     pub fn covered(&self) -> usize {
         self.covered
-    }
-
-    /// The segments that it looks at, each once or more often.
-    pub fn segments(&self) -> &[SegmentKey] {
-        &self.segments
     }
 
     /// Whether it asks all predicates that there are, and so those, too, that layers brought.
@@ -196,10 +190,14 @@ impl Section {
         self.strip
     }
 
-    /// Walks no more elements of the seed at once, from now on; one at least.
+    /// Walks no more elements of the seed at once, from now on; one at least. Strips are as long as that unless longer ones had no room.
     pub fn limit(&mut self, elements: u64) {
         self.longest = elements.clamp(1, self.seed.strip());
-        self.strip = self.strip.min(self.longest);
+        self.strip = if self.had_no_room {
+            self.strip.min(self.longest)
+        } else {
+            self.longest
+        };
     }
 
     /// Walks the next strip of a range of the seed that is not empty; gives where it ends. Halves it as often as its rows have no room.
@@ -219,6 +217,7 @@ impl Section {
                 Err(step) if length <= 1 => return Err(GpuError::TooManyRows { step }),
                 Err(_) => {
                     self.strip = length.div_ceil(2);
+                    self.had_no_room = true;
                     self.fitting = 0;
                 }
             }
@@ -261,7 +260,11 @@ impl Section {
         for (word, value) in self.room.staged().words().iter().zip(&self.arguments) {
             word.store(*value, Ordering::Relaxed);
         }
-        self.device.replay(&self.graph)?;
+        self.room.begins();
+        if let Err(error) = self.device.replay(&self.graph) {
+            self.room.has_ended();
+            return Err(error.into());
+        }
         self.wait(patience)?;
         let word = |at: usize| self.room.posted().words()[at].load(Ordering::Relaxed);
         let (overflow, rows, checksum) = (word(0), word(1), word(2));
@@ -274,7 +277,7 @@ impl Section {
     /// Waits for the outcome to be posted: looks for it as long as a short walk takes, which is sooner than the driver says so.
     fn wait(&mut self, patience: &mut Patience<'_>) -> Result<(), GpuError> {
         let mark = self.device.mark(self.room.stream())?;
-        self.room.set_running(Some(mark.clone()));
+        self.room.runs_until(mark.clone());
         let is_posted = || self.room.posted().words()[3].load(Ordering::Acquire) == self.sequence;
         for look in 0.. {
             if is_posted() {
@@ -286,13 +289,17 @@ impl Section {
                     break;
                 }
                 if look >= LOOKS && !patience() {
+                    // Whoever was asked may have been away for long.
+                    if is_posted() {
+                        break;
+                    }
                     return Err(GpuError::GivenUp);
                 }
             }
             std::hint::spin_loop();
         }
         if is_posted() {
-            self.room.set_running(None);
+            self.room.has_ended();
             return Ok(());
         }
         let reason = "a walk has ended without an outcome".to_owned();

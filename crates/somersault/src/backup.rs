@@ -104,13 +104,14 @@ impl CopyError {
 
 /// Copies the store at `location`, as the last durable commit left it, to `destination`, which must
 /// not exist, be empty, or hold a copy that was not finished: also beside a process that changes the store. `is_stopped` is asked now
-/// and then.
+/// and then. Standing queries have something to report mostly, and `options` are those that they are to be asked with: the server's.
 pub fn backup(
     location: &Path,
     destination: &Path,
+    options: &Options,
     is_stopped: &(dyn Fn() -> bool + Sync),
 ) -> Result<Copied, CopyError> {
-    backup_on(&RealDisk, location, destination, is_stopped)
+    backup_on(&RealDisk, location, destination, options, is_stopped)
 }
 
 /// An error where a copy would lie within what is copied.
@@ -130,6 +131,7 @@ pub fn backup_on(
     disk: &dyn Disk,
     location: &Path,
     destination: &Path,
+    options: &Options,
     is_stopped: &(dyn Fn() -> bool + Sync),
 ) -> Result<Copied, CopyError> {
     let begun = Instant::now();
@@ -144,7 +146,7 @@ pub fn backup_on(
         Err(error) => return Err(taken(&error)),
     }
     directory::refuse_unfinished(disk, location).map_err(OpenError::from)?;
-    let whole = whole_store(disk, location, &Options::default(), is_stopped)?;
+    let whole = whole_store(disk, location, options, is_stopped)?;
     let copying = begin_copy(disk, destination).map_err(|error| match error {
         BeginError::Locked { .. } => taken(&"another backup or restore into it is running"),
         error => not_written(destination, &error),
@@ -174,9 +176,10 @@ pub fn backup_on(
 pub fn restore(
     backup: &Path,
     location: &Path,
+    options: &Options,
     is_stopped: &(dyn Fn() -> bool + Sync),
 ) -> Result<Copied, CopyError> {
-    restore_on(&RealDisk, backup, location, is_stopped)
+    restore_on(&RealDisk, backup, location, options, is_stopped)
 }
 
 /// [`restore`] on another disk.
@@ -184,6 +187,7 @@ pub fn restore_on(
     disk: &dyn Disk,
     backup: &Path,
     location: &Path,
+    options: &Options,
     is_stopped: &(dyn Fn() -> bool + Sync),
 ) -> Result<Copied, CopyError> {
     let Checked { findings, .. } = upkeep::check_on(disk, backup)?;
@@ -193,7 +197,7 @@ pub fn restore_on(
             what: finding.to_string(),
         });
     }
-    backup_on(disk, backup, location, is_stopped)
+    backup_on(disk, backup, location, options, is_stopped)
 }
 
 fn not_written(destination: &Path, error: &BeginError) -> CopyError {

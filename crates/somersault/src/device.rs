@@ -50,8 +50,8 @@ pub fn configured(
     let opener = |at: usize| -> Opener {
         let asked = config.clone();
         let number = asked.gpu.devices[at];
-        // Each of those that are one card leaves the later ones their part.
-        let sharers = asked.gpu.devices[at..].iter();
+        // Each of those that are one card takes its part when a query begins there first.
+        let sharers = asked.gpu.devices.iter();
         let sharers = sharers.filter(|other| **other == number).count() as u64;
         Box::new(move || {
             let device = Cuda::open(number)?;

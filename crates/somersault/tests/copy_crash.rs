@@ -38,7 +38,13 @@ fn store(seed: u64) -> SimDisk {
 }
 
 fn copy(disk: &SimDisk) -> Result<u64, CopyError> {
-    let copied = backup_on(disk, Path::new(STORE), Path::new(COPY), &|| false);
+    let copied = backup_on(
+        disk,
+        Path::new(STORE),
+        Path::new(COPY),
+        &Options::default(),
+        &|| false,
+    );
     copied.map(|copied| copied.quads)
 }
 
@@ -137,7 +143,15 @@ fn a_stray_file_is_not_the_mark_of_a_copy() {
         };
         put(STORE);
         assert_eq!(quads(&disk, STORE), Ok(5));
-        let over = || backup_on(&disk, Path::new(COPY), Path::new(STORE), &|| false);
+        let over = || {
+            backup_on(
+                &disk,
+                Path::new(COPY),
+                Path::new(STORE),
+                &Options::default(),
+                &|| false,
+            )
+        };
         assert_eq!(copy(&disk).expect("it is a store"), 5);
         assert!(over().expect_err("there is a store").is_taken());
         // What is left when somebody tidied up: the log, and how far it went.
@@ -171,7 +185,13 @@ fn a_mark_beside_a_log_is_said() {
         error.contains("UNFINISHED") && error.contains("log") && error.contains("remove"),
         "{error}"
     );
-    let error = backup_on(&disk, Path::new(COPY), Path::new(STORE), &|| false);
+    let error = backup_on(
+        &disk,
+        Path::new(COPY),
+        Path::new(STORE),
+        &Options::default(),
+        &|| false,
+    );
     let error = error.expect_err("there is a log");
     assert!(
         error.is_taken() && error.to_string().contains("log"),

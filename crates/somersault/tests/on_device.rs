@@ -583,6 +583,43 @@ fn what_is_proven_empty_is_walked_there(beside: &Database, text: &str) {
     assert_eq!((runs.covered, runs.folded.rows), (steps, 0));
 }
 
+/// The steps before one whose segment was changed begin there, and those from it on see the change.
+#[test]
+fn a_change_ends_what_begins_there_where_it_matters() {
+    let Some(twin) = twin() else { return };
+    let text = ring(60, 5);
+    let written = |accelerator: Option<Accelerator>| {
+        let source = Source::reader("ring", text.as_bytes()).with_syntax(Syntax::NTriples);
+        let options = Options {
+            accelerator: accelerator.map(Arc::new),
+            memory_is_writable: true,
+            ..Options::default()
+        };
+        let request = LoadRequest::default();
+        let loaded = load_in_memory(vec![source], &request, &options, &Unwatched);
+        let database = loaded.expect("it loads").0;
+        let change = UpdateRequest {
+            text: "INSERT DATA { <urn:n3> <urn:q> <urn:n9> . <urn:n4> <urn:r> <urn:n1> } ; DELETE DATA { <urn:n7> <urn:q> <urn:n12> }",
+            ..UpdateRequest::default()
+        };
+        database.update(&change).expect("it is written");
+        database
+    };
+    let device = beside(Arc::new(twin), MEMORY, Offload::Always);
+    let (beside, alone) = (written(Some(device)), written(None));
+    let untouched = "SELECT ?a ?c ?d { ?a <urn:p> ?b . ?b <urn:p> ?c . ?c <urn:p> ?d }";
+    for query in ASKED.into_iter().chain([untouched]) {
+        assert_eq!(rows(&beside, query), rows(&alone, query), "{query}");
+    }
+    let (document, said) = profiled(&beside, untouched);
+    let all = document["steps"].as_array().expect("nothing fails").len();
+    let there = said.matches("   (device)").count();
+    assert_eq!(there, all, "no step of it was changed: {said}");
+    let (_, said) = profiled(&beside, ASKED[3]);
+    let there = said.matches("   (device)").count();
+    assert!(there < 3, "one step of it was changed: {said}");
+}
+
 /// Whatever part of its data has room there, a query finds the same; and what has none is copied or read in place.
 #[test]
 fn a_device_with_less_memory_than_data_finds_the_same() {

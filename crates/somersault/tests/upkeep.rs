@@ -137,7 +137,7 @@ fn a_backup_is_a_checked_store_at_the_last_commit() {
     insert(store, &["a", "b"]);
     let database = writable(store);
     let copy = &folder.path().join("copy");
-    let copied = backup(store, copy, RUN).unwrap();
+    let copied = backup(store, copy, &Options::default(), RUN).unwrap();
     assert_eq!((copied.quads, copied.snapshot), (3, 2));
     assert!(copied.bytes > 0);
     drop(database);
@@ -145,7 +145,10 @@ fn a_backup_is_a_checked_store_at_the_last_commit() {
     assert_eq!(seen(copy), (3, 2), "what came later is not in it");
     let back = &folder.path().join("back");
     fs::create_dir(back).unwrap();
-    assert_eq!(restore(copy, back, RUN).unwrap().quads, 3);
+    assert_eq!(
+        restore(copy, back, &Options::default(), RUN).unwrap().quads,
+        3
+    );
     assert_eq!(seen(back), (3, 2));
     assert_eq!(insert(back, &["d"]), 3, "commits go on behind it");
 }
@@ -156,26 +159,42 @@ fn a_backup_that_fails_leaves_nothing() {
     let store = &folder.path().join("store");
     insert(store, &["a"]);
     let none = &folder.path().join("none");
-    let error = backup(none, &folder.path().join("x"), RUN).unwrap_err();
+    let error = backup(none, &folder.path().join("x"), &Options::default(), RUN).unwrap_err();
     assert!(
         matches!(&error, CopyError::Open(error) if error.is_absent()),
         "{error}"
     );
     for place in [store.clone(), store.join("inside")] {
         let before = files(store);
-        assert!(backup(store, &place, RUN).unwrap_err().is_taken());
+        assert!(
+            backup(store, &place, &Options::default(), RUN)
+                .unwrap_err()
+                .is_taken()
+        );
         assert_eq!(files(store), before);
     }
     let full = folder.path().join("full");
     fs::create_dir(&full).unwrap();
     fs::write(full.join("letter"), "dear").unwrap();
-    assert!(backup(store, &full, RUN).unwrap_err().is_taken());
+    assert!(
+        backup(store, &full, &Options::default(), RUN)
+            .unwrap_err()
+            .is_taken()
+    );
     assert_eq!(files(&full), ["letter"]);
     let stopped = &|| true;
     let (fresh, empty) = (folder.path().join("fresh"), folder.path().join("empty"));
     fs::create_dir(&empty).unwrap();
-    assert!(backup(store, &fresh, stopped).unwrap_err().is_cancelled());
-    assert!(backup(store, &empty, stopped).unwrap_err().is_cancelled());
+    assert!(
+        backup(store, &fresh, &Options::default(), stopped)
+            .unwrap_err()
+            .is_cancelled()
+    );
+    assert!(
+        backup(store, &empty, &Options::default(), stopped)
+            .unwrap_err()
+            .is_cancelled()
+    );
     assert_eq!(
         (files(&fresh), files(&empty)),
         (vec!["(none)".to_owned()], vec![])
@@ -208,11 +227,15 @@ fn damage_is_found_in_files_and_log_and_is_not_copied() {
     let said = findings[0].to_string();
     assert!(said.contains(name) && said.contains("byte "), "{said}");
     let copy = &folder.path().join("copy");
-    assert!(backup(store, copy, RUN).unwrap_err().is_damage());
+    assert!(
+        backup(store, copy, &Options::default(), RUN)
+            .unwrap_err()
+            .is_damage()
+    );
     assert!(!copy.exists());
     assert!(load_line(store, LINE).unwrap_err().is_damage());
     fs::write(&log, &whole).unwrap();
-    backup(store, copy, RUN).unwrap();
+    backup(store, copy, &Options::default(), RUN).unwrap();
     let generation = copy.join(
         files(copy)
             .into_iter()
@@ -221,7 +244,11 @@ fn damage_is_found_in_files_and_log_and_is_not_copied() {
     );
     damage(&generation.join("segments-out.bin"), 9);
     let back = &folder.path().join("back");
-    assert!(restore(copy, back, RUN).unwrap_err().is_damage());
+    assert!(
+        restore(copy, back, &Options::default(), RUN)
+            .unwrap_err()
+            .is_damage()
+    );
     assert!(!back.exists());
 }
 

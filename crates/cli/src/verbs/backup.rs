@@ -4,6 +4,7 @@ use crate::arguments::{Backup, Restore};
 use crate::exit::{Code, Failure, Outcome};
 use crate::interrupt::Interrupt;
 use crate::settings;
+use somersault::Options;
 use somersault::backup::{Copied, CopyError};
 use somersault::units::format_size;
 use std::io::{self, Write};
@@ -11,20 +12,27 @@ use std::path::Path;
 
 /// Runs `backup`.
 pub fn backup(flags: &Backup, file: Option<&Path>) -> Outcome {
-    settings::check(&settings::layers(file)?)?;
+    let options = options(file)?;
     let interrupt = Interrupt::listen()?;
     let is_stopped = || interrupt.code().is_some();
-    let copied = somersault::backup::backup(&flags.location, &flags.destination, &is_stopped);
+    let copied =
+        somersault::backup::backup(&flags.location, &flags.destination, &options, &is_stopped);
     told(copied, "backup", &flags.destination, flags.json, &interrupt)
 }
 
 /// Runs `restore`.
 pub fn restore(flags: &Restore, file: Option<&Path>) -> Outcome {
-    settings::check(&settings::layers(file)?)?;
+    let options = options(file)?;
     let interrupt = Interrupt::listen()?;
     let is_stopped = || interrupt.code().is_some();
-    let copied = somersault::backup::restore(&flags.backup, &flags.location, &is_stopped);
+    let copied = somersault::backup::restore(&flags.backup, &flags.location, &options, &is_stopped);
     told(copied, "restored", &flags.location, flags.json, &interrupt)
+}
+
+/// The limits of queries, as a server has them that reads the same configuration.
+fn options(file: Option<&Path>) -> Result<Options, Failure> {
+    let config = settings::check(&settings::layers(file)?)?;
+    Ok(Options::from(&config))
 }
 
 fn told(

@@ -29,6 +29,9 @@ const SHUT: [Duration; 3] = [
     Duration::from_mins(1),
 ];
 
+/// Between two looks whether somebody else still holds a device that hangs.
+const KEPT: Duration = Duration::from_millis(50);
+
 /// A device that was opened, and how its memory is divided.
 pub struct Opened {
     /// The device.
@@ -173,6 +176,20 @@ impl Door {
             };
             self.inner.shut(error.to_string(), again);
         }
+    }
+
+    /// The same of a device that hangs. Giving its memory back waits for it, so a thread of its own has the last hold of it: queries let go
+    /// of it and go on.
+    pub(super) fn lose_hanging(&self, lost: &Arc<OpenDevice>, error: &DeviceError) {
+        let last = Arc::clone(lost);
+        let keeping = Builder::new().name("device".to_owned()).spawn(move || {
+            while Arc::strong_count(&last) > 1 {
+                std::thread::sleep(KEPT);
+            }
+        });
+        // Without a thread the last query waits.
+        drop(keeping);
+        self.lose(lost, error);
     }
 
     /// Tells of a failure after which the device works on.

@@ -18,7 +18,7 @@
 
 use super::on_device::{PieceMemory, lost};
 use super::parts::{self, Part};
-use super::{Consumer, Execution, Halting, add, clock, panicked};
+use super::{Consumer, Execution, Halt, Halting, add, clock, panicked};
 use crate::accelerator::{Accelerator, Begun, DeviceReport, Took};
 use crate::error::QueryError;
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -102,12 +102,13 @@ impl Shares {
     }
 }
 
-/// Nothing more is handed out when a thread panics.
-struct EndOnPanic<'s>(&'s Shares);
+/// The query ends when a thread panics.
+struct EndOnPanic<'s, 'h, 'q>(&'s Shares, &'h Halt<'q>);
 
-impl Drop for EndOnPanic<'_> {
+impl Drop for EndOnPanic<'_, '_, '_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
+            self.1.halted.store(true, Ordering::Relaxed);
             self.0.end();
         }
     }
@@ -160,7 +161,7 @@ impl<'a> Execution<'_, 'a> {
                 || cost(&plan.steps[..covered]) >= SHARED_NS)
     }
 
-    /// Memory for the pieces that there are at once: those that wait, one in the hands of each worker, and two of each device. An error says
+    /// Memory for the pieces that there are at once: those that wait for a worker and for the tail, one in the hands of each worker, and two of each device. An error says
     /// that the query may not have so much; on one thread it needs two.
     fn memory_for_pieces(
         &self,
@@ -168,7 +169,8 @@ impl<'a> Execution<'_, 'a> {
         workers: usize,
     ) -> Result<PieceMemory<'a>, WalkError> {
         let most = begun.iter().map(|it| it.section.piece_bytes()).max();
-        let pieces = waiting(workers) + workers + 2 * begun.len();
+        // Those that wait for the tail may be whole pieces.
+        let pieces = 2 * waiting(workers) + workers + 2 * begun.len();
         PieceMemory::new(self.limits, most.unwrap_or(0) * pieces as u64)
     }
 
@@ -185,7 +187,7 @@ impl<'a> Execution<'_, 'a> {
         let covered = begun[0].section.covered();
         let shares = &Shares::new(seed.len(), workers);
         let (send, pieces) = bounded(waiting(workers));
-        let (sender, mut chunks) = parts::unordered(workers);
+        let (sender, mut chunks) = parts::unordered(waiting(workers));
         let (steps, done, here) = std::thread::scope(|scope| {
             let agents: Vec<_> = begun
                 .iter_mut()
@@ -249,7 +251,7 @@ impl<'a> Execution<'_, 'a> {
         shares: &Shares,
         pieces: &Sender<Chunk>,
     ) -> Result<Done, QueryError> {
-        let _end_on_panic = EndOnPanic(shares);
+        let _end_on_panic = EndOnPanic(shares, self.halt);
         let mut done = Done::default();
         while let Some(range) = shares.front(begun.section.strip()) {
             let walked = match self.strip(begun, range.clone(), &mut done.steps) {
@@ -306,7 +308,7 @@ impl<'a> Execution<'_, 'a> {
         let mut rows = begun.section.rows(ran);
         let mut is_first = true;
         loop {
-            let piece = rows.piece().map_err(|error| {
+            let piece = rows.piece(&mut self.patience()).map_err(|error| {
                 if is_first {
                     SendError::Nothing(error)
                 } else {
@@ -318,7 +320,8 @@ impl<'a> Execution<'_, 'a> {
             };
             let chunk = Chunk::from_columns(width, count, columns)
                 .expect("columns of a section are equally long and each another slot");
-            if !self.send(pieces, chunk) {
+            // It computes nothing, so it gives no share up while it waits.
+            if pieces.send(chunk).is_err() {
                 return Ok(false);
             }
             is_first = false;
@@ -334,7 +337,7 @@ impl<'a> Execution<'_, 'a> {
         pieces: &Receiver<Chunk>,
         chunks: &Sender<Chunk>,
     ) -> Result<Worked, QueryError> {
-        let _end_on_panic = EndOnPanic(shares);
+        let _end_on_panic = EndOnPanic(shares, self.halt);
         let clock = clock();
         let GraphVersion {
             snapshot,

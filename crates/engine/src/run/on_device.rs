@@ -93,6 +93,15 @@ impl<'a> Execution<'_, 'a> {
         Ok((profile, report))
     }
 
+    /// How long a device is waited for, from now on.
+    pub(super) fn patience(&self) -> impl FnMut() -> bool {
+        let since = Instant::now();
+        move || {
+            std::thread::sleep(NAP);
+            !self.halt.is_stopped() && since.elapsed() < PATIENCE
+        }
+    }
+
     /// Walks the next strip of a range of the seed on the device, or says how it failed; an error of its own is that the query was stopped.
     pub(super) fn strip(
         &self,
@@ -102,10 +111,7 @@ impl<'a> Execution<'_, 'a> {
     ) -> Result<Result<(Ran, u64), GpuError>, QueryError> {
         self.limits.check()?;
         let (start, since) = (within.start, Instant::now());
-        let mut patience = || {
-            std::thread::sleep(NAP);
-            self.limits.check().is_ok() && since.elapsed() < PATIENCE
-        };
+        let mut patience = self.patience();
         let strip = begun.section.next(within, &mut patience);
         let took = since.elapsed().as_nanos() as u64;
         did.runs += 1;
@@ -155,7 +161,7 @@ impl<'a> Execution<'_, 'a> {
         let _held = PieceMemory::new(self.limits, bytes_of_pieces(section, &pieces))?;
         let mut is_first = true;
         loop {
-            let piece = pieces.piece().map_err(|error| {
+            let piece = pieces.piece(&mut self.patience()).map_err(|error| {
                 if is_first {
                     Handing::Nothing(error)
                 } else {

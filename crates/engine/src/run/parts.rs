@@ -84,9 +84,9 @@ pub(super) fn parts(seed_len: u64, workers: usize, is_ordered: bool) -> (Parts, 
     (parts, chunks)
 }
 
-/// A way of chunks to the tail, as they come, for so many workers.
-pub(super) fn unordered(workers: usize) -> (Sender<Chunk>, Chunks) {
-    let (sender, current) = bounded(workers * CHUNKS_PER_WORKER);
+/// A way of chunks to the tail, as they come, for so many that wait.
+pub(super) fn unordered(waiting: usize) -> (Sender<Chunk>, Chunks) {
+    let (sender, current) = bounded(waiting);
     let (_, order) = bounded(0);
     let chunks = Chunks {
         current: Some(current),

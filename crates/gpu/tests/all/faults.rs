@@ -42,7 +42,7 @@ fn rows(
     let mut rows = Vec::new();
     section.run_all(|section, ran| {
         let mut pieces = section.rows(ran);
-        while let Some((count, columns)) = pieces.piece()? {
+        while let Some((count, columns)) = pieces.piece(&mut || true)? {
             for row in 0..count as usize {
                 rows.push(columns.iter().map(|(_, ids)| ids[row]).collect());
             }

@@ -106,7 +106,7 @@ impl Case<'_> {
         let width = self.prepared.plan().variables.len();
         section.run_all(|section, ran| {
             let mut pieces = section.rows(ran);
-            while let Some((count, columns)) = pieces.piece()? {
+            while let Some((count, columns)) = pieces.piece(&mut || true)? {
                 let mut rows = Chunk::from_columns(width, count, columns).expect("a table");
                 if is_all {
                     add(&mut bag, &rows, &self.columns);

@@ -158,12 +158,25 @@ fn a_backup_beside_flowing_streams_goes_on_as_its_store() {
             while live.stream(KEPT).expect("it is there").arrivals.items < 250 {
                 std::thread::yield_now();
             }
-            let copied = backup_on(&disk, Path::new(STORE), Path::new(BACKUP), &|| false);
+            let copied = backup_on(
+                &disk,
+                Path::new(STORE),
+                Path::new(BACKUP),
+                &Options::default(),
+                &|| false,
+            );
             copied.expect("a backup");
             flow.join().expect("all is pushed");
         });
         let whole = reports(&live);
-        restore_on(&disk, Path::new(BACKUP), Path::new(AGAIN), &|| false).expect("restored");
+        restore_on(
+            &disk,
+            Path::new(BACKUP),
+            Path::new(AGAIN),
+            &Options::default(),
+            &|| false,
+        )
+        .expect("restored");
         let (copy, again) = open(&disk, AGAIN);
         let before = reports(&again);
         let kept = |name: &str| again.stream(name).expect("it is there");
