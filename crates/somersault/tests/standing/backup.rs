@@ -8,6 +8,7 @@ use somersault::{Database, HubStream, Live, Options, Positions, TimedQuads, Upda
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use store::disk::{SimDisk, SimFaults};
 
@@ -17,6 +18,9 @@ const AGAIN: &str = "/disk/again";
 const KEPT: &str = "urn:kept";
 const PASSING: &str = "urn:passing";
 const ITEMS: u64 = 600;
+
+/// Those that are pushed after the copy.
+const AFTER: u64 = 100;
 
 fn open(disk: &SimDisk, location: &str) -> (Database, Live) {
     let options = Options {
@@ -149,9 +153,14 @@ fn a_backup_beside_flowing_streams_goes_on_as_its_store() {
         if has_checkpoint {
             database.compact().expect("a checkpoint");
         }
+        // However slow the copy is, some come after it.
+        let is_copied = AtomicBool::new(false);
         std::thread::scope(|threads| {
             let flow = threads.spawn(|| {
                 for number in 150..ITEMS {
+                    while number + AFTER >= ITEMS && !is_copied.load(Ordering::Acquire) {
+                        std::thread::yield_now();
+                    }
                     assert_eq!(push(&live, number), 2);
                 }
             });
@@ -165,6 +174,7 @@ fn a_backup_beside_flowing_streams_goes_on_as_its_store() {
                 &Options::default(),
                 &|| false,
             );
+            is_copied.store(true, Ordering::Release);
             copied.expect("a backup");
             flow.join().expect("all is pushed");
         });
