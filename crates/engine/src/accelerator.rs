@@ -60,7 +60,7 @@ pub struct DeviceFigures {
     pub queries: u64,
     /// Those of them that several devices, or threads of the processors too, began.
     pub shared: u64,
-    /// Failures, each of which the processors made good.
+    /// Failures; the processors made each good that came before any row of its strip had gone on.
     pub failures: u64,
     /// Whether one does not answer any more, or could not be opened.
     pub is_lost: bool,

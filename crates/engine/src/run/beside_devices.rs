@@ -188,7 +188,7 @@ impl<'a> Execution<'_, 'a> {
         let shares = &Shares::new(seed.len(), workers);
         let (send, pieces) = bounded(waiting(workers));
         let (sender, mut chunks) = parts::unordered(waiting(workers));
-        let (steps, done, here) = std::thread::scope(|scope| {
+        let (mut steps, done, here) = std::thread::scope(|scope| {
             let agents: Vec<_> = begun
                 .iter_mut()
                 .map(|begun| {
@@ -232,7 +232,6 @@ impl<'a> Execution<'_, 'a> {
             add(&mut steps, self.prepared.cut(), &tail?);
             Ok::<_, QueryError>((steps, done, here))
         })?;
-        let mut steps = steps;
         let mut took = Took::of(&begun, here);
         for done in &done {
             steps[covered - 1].add(&done.steps);
@@ -345,12 +344,11 @@ impl<'a> Execution<'_, 'a> {
             ..
         } = &self.graph.version;
         let (prepared, limits) = (self.prepared, self.limits);
-        let rest = (covered < prepared.cut()).then(|| {
+        let mut rest = (covered < prepared.cut()).then(|| {
             let steps = covered..prepared.cut();
             let options = self.options(&clock);
             Walk::section(prepared, snapshot, dictionary, limits, options, steps)
         });
-        let mut rest = rest;
         let mut profile = vec![StepProfile::default(); prepared.part_steps()];
         let mut here = 0;
         loop {
