@@ -11,6 +11,7 @@ pub mod language;
 pub mod lexicon;
 pub mod name;
 pub mod nt;
+pub mod placement;
 pub mod prefix;
 mod progress;
 pub mod strictness;
@@ -21,6 +22,7 @@ pub mod varint;
 
 pub use id::{Direction, PredicateId, Tag, VertexId};
 pub use lexicon::{Lexicon, LexiconError};
+pub use placement::{Placement, PlacementError};
 pub use progress::{Progress, Ticket};
 pub use strictness::{Strictness, is_loadable_iri};
 pub use terms::TermBuffer;
