@@ -258,6 +258,21 @@ impl HeapRegion {
         Ok(HeapRegion { memory, len })
     }
 
+    /// All bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.memory.bytes()[..self.len]
+    }
+
+    /// Length in bytes.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     /// The bytes, to be written.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         let bytes = match &mut self.memory {
@@ -289,11 +304,13 @@ mod tests {
                 continue;
             }
             let mut heap = HeapRegion::zeroed(len).unwrap();
-            assert_eq!(heap.bytes_mut().len(), len);
+            assert_eq!((heap.bytes_mut().len(), heap.len()), (len, len));
+            assert_eq!(heap.is_empty(), len == 0);
             assert!(heap.bytes_mut().iter().all(|&byte| byte == 0));
             if let Some(last) = heap.bytes_mut().last_mut() {
                 *last = 7;
             }
+            assert_eq!(heap.bytes().last().copied().unwrap_or(7), 7);
             let region = heap.freeze();
             assert_eq!(region.bytes().as_ptr() as usize % 64, 0);
             assert_eq!(region.len(), len);

@@ -1,6 +1,6 @@
 //! Rule: no ambient authority below the engine.
 //!
-//! In `memory`, `device`, `rdf`, `store`, `query` and `explore` there is no clock, no randomness, no
+//! In `memory`, `device`, `fabric`, `rdf`, `store`, `query` and `explore` there is no clock, no randomness, no
 //! environment, no printing, no process and no thread that a caller did not ask for: they arrive
 //! as arguments. Why: the same inputs then give the same outputs, so any failure is replayed
 //! from its seed, and many nodes fit into one test thread under virtual time.
@@ -19,7 +19,9 @@ pub const CHECK: Check = Check {
     run,
 };
 
-const BELOW_THE_ENGINE: &[&str] = &["memory", "device", "rdf", "store", "query", "explore"];
+const BELOW_THE_ENGINE: &[&str] = &[
+    "memory", "device", "fabric", "rdf", "store", "query", "explore",
+];
 
 const PATTERNS: &[&str] = &[
     "Instant::now",

@@ -1,0 +1,65 @@
+//! How much a fabric carries, and what it says of itself.
+
+/// What a fabric is like. A caller chooses by it between one way and another, so figures are measured where they vary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Which fabric: `local`, `sim`, `tcp`.
+    pub name: &'static str,
+    /// Whether a read or write takes no time of the owner's processor.
+    pub is_one_sided: bool,
+    /// What a small message and a small answer take together, typically (ns).
+    pub round_trip_ns: u64,
+    /// What each further KiB of a message or read takes (ns).
+    pub ns_per_kib: u64,
+    /// What a fabric carries at most.
+    pub limits: Limits,
+}
+
+/// Bounds of what is under way. The same on all nodes of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The longest message (bytes), and the longest read or write, all pieces together.
+    pub message_bytes_max: usize,
+    /// What may be under way to one peer and not be taken by it yet (bytes, [`MESSAGE_OVERHEAD_BYTES`] added for each
+    /// message). At least the longest message.
+    pub queue_bytes_max: usize,
+    /// Pieces of one read or write.
+    pub pieces_max: usize,
+    /// Reads and writes under way to one peer.
+    pub accesses_max: usize,
+}
+
+/// What a message counts beside its bytes, so that empty ones are bounded too.
+pub const MESSAGE_OVERHEAD_BYTES: usize = 64;
+
+impl Limits {
+    /// What production has: messages of 16 MiB (the longest list of LUBM-160, 402,024 ids, is 1.6 MB), two of them queued
+    /// for each peer, so that 24 nodes need 768 MiB at the very worst.
+    pub const DEFAULT: Limits = Limits {
+        message_bytes_max: 16 << 20,
+        queue_bytes_max: 32 << 20,
+        pieces_max: 1 << 16,
+        accesses_max: 1 << 10,
+    };
+
+    /// What a message of so many bytes takes of a queue.
+    pub(crate) fn cost(message_bytes: usize) -> usize {
+        message_bytes + MESSAGE_OVERHEAD_BYTES
+    }
+
+    /// Whether a message fits into a queue that holds so much. An empty queue takes any message.
+    pub(crate) fn fits(&self, queued_bytes: usize, message_bytes: usize) -> bool {
+        queued_bytes == 0 || queued_bytes + Limits::cost(message_bytes) <= self.queue_bytes_max
+    }
+
+    /// Whether a queue that was full is told to have room.
+    pub(crate) fn has_room(&self, queued_bytes: usize) -> bool {
+        queued_bytes <= self.queue_bytes_max / 2
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits::DEFAULT
+    }
+}

@@ -1,0 +1,22 @@
+//! How fast an absence is noticed.
+//!
+//! Each node lets each peer hear something every [`HEARTBEAT`], and gives up a peer of which nothing was heard for
+//! [`SILENCE_MAX`]. So a dead, frozen or cut-off peer is `Down` after at most `SILENCE_MAX` and the time between two looks
+//! at the clock, and four heartbeats in a row may be lost or late before a peer that lives is given up.
+
+use std::time::Duration;
+
+/// How often a peer hears something where there is nothing else to say.
+pub const HEARTBEAT: Duration = Duration::from_millis(200);
+
+/// For how long nothing may be heard of a peer that is `Up`.
+pub const SILENCE_MAX: Duration = Duration::from_secs(1);
+
+/// How soon after it died, froze or was cut off a peer is reported `Down`, at the latest.
+pub const DOWN_WITHIN: Duration = Duration::from_secs(3);
+
+const _: () = assert!(
+    SILENCE_MAX.as_millis() >= 4 * HEARTBEAT.as_millis()
+        && DOWN_WITHIN.as_millis() >= 2 * SILENCE_MAX.as_millis(),
+    "a late heartbeat is no absence, and an absence is noticed in time"
+);

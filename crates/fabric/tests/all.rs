@@ -1,0 +1,4 @@
+//! All tests of the crate's outside, in one program.
+
+mod contract;
+mod world;
