@@ -15,10 +15,10 @@ use store::view::ViewError;
 pub enum WalkError {
     /// The graph could not be read.
     #[error(transparent)]
-    View(#[from] ViewError),
+    View(ViewError),
     /// A term could not be read.
     #[error(transparent)]
-    Lexicon(#[from] LexiconError),
+    Lexicon(LexiconError),
     /// Sorting, `DISTINCT`, a graph's key list or computed strings need more than the query may use.
     #[error("{}", out_of_memory(*limit_bytes, *used_bytes, *of_all))]
     OutOfMemory {
@@ -117,6 +117,40 @@ impl From<MemoryExceeded> for WalkError {
             limit_bytes: refused.limit_bytes,
             used_bytes: refused.used_bytes,
             of_all: refused.of_all,
+        }
+    }
+}
+
+impl From<ViewError> for WalkError {
+    fn from(error: ViewError) -> WalkError {
+        match error {
+            ViewError::OutOfMemory {
+                limit_bytes,
+                used_bytes,
+                of_all,
+            } => WalkError::OutOfMemory {
+                limit_bytes,
+                used_bytes,
+                of_all,
+            },
+            error => WalkError::View(error),
+        }
+    }
+}
+
+impl From<LexiconError> for WalkError {
+    fn from(error: LexiconError) -> WalkError {
+        match error {
+            LexiconError::OutOfMemory {
+                limit_bytes,
+                used_bytes,
+                of_all,
+            } => WalkError::OutOfMemory {
+                limit_bytes,
+                used_bytes,
+                of_all,
+            },
+            error => WalkError::Lexicon(error),
         }
     }
 }

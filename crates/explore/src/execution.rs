@@ -17,13 +17,14 @@
 //! The cells are `self_cell`'s, whose `unsafe` is its own.
 
 use crate::chunk::Chunk;
-use crate::environment::{Clock, Environment, Service};
+use crate::environment::{Environment, Service};
 use crate::error::WalkError;
 use crate::limits::{Limits, MemoryBudget, Stop};
 use crate::options::{Options, Status};
 use crate::prepare::{Prepared, prepare};
 use crate::profile::StepProfile;
 use crate::walk::Walk;
+use oxsdatatypes::DateTime;
 use query::plan::Plan;
 use rdf::{Lexicon, VertexId};
 use self_cell::self_cell;
@@ -90,7 +91,7 @@ pub struct Origin<G> {
     /// The steps that are walked; `None`: all. See [`Walk::section`].
     pub steps: Option<Range<usize>>,
     /// Tells the time.
-    pub clock: &'static Clock,
+    pub clock: Arc<dyn Fn() -> DateTime + Send + Sync>,
     /// What random numbers follow from.
     pub seed: u64,
     /// Who asks other endpoints; `None`: `SERVICE` is refused.
@@ -115,7 +116,11 @@ trait Owner: Send + Sync {
 impl<G: Ground> Owner for Origin<G> {
     fn environment(&self) -> Environment<'_> {
         let service = self.service.as_deref();
-        Environment::new(self.clock, self.seed, service.map(|it| it as &dyn Service))
+        Environment::new(
+            &*self.clock,
+            self.seed,
+            service.map(|it| it as &dyn Service),
+        )
     }
 
     fn prepare<'a>(&'a self, environment: &'a Environment<'a>) -> Result<Prepared<'a>, WalkError> {
@@ -159,6 +164,7 @@ trait Walking: Send {
     fn next(&mut self, out: &mut Chunk) -> Result<Status, WalkError>;
     fn push(&mut self, rows: &mut Chunk) -> Result<(), WalkError>;
     fn end_input(&mut self);
+    fn is_satisfied(&self) -> bool;
     fn profile(&self) -> &[StepProfile];
 }
 
@@ -173,6 +179,10 @@ impl<V: GraphView, L: Lexicon> Walking for Walk<'_, '_, V, L> {
 
     fn end_input(&mut self) {
         Walk::end_input(self);
+    }
+
+    fn is_satisfied(&self) -> bool {
+        Walk::is_satisfied(self)
     }
 
     fn profile(&self) -> &[StepProfile] {
@@ -273,6 +283,11 @@ impl Execution {
             }
             Err((_, error)) => Err(error),
         }
+    }
+
+    /// Whether no input can change the answer any more; see [`Walk::is_satisfied`]. False before it is prepared.
+    pub fn is_satisfied(&mut self) -> bool {
+        matches!(self.stage, Stage::Underway(_)) && self.walk(|walk| walk.is_satisfied())
     }
 
     /// Gives a section more rows; see [`Walk::push`]. Asserts that it has asked for them.

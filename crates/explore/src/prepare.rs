@@ -186,6 +186,13 @@ impl<'a> Block<'a> {
 }
 
 impl<'a> Prepared<'a> {
+    /// The columns of the rows that come to a step, ascending: what a section from there on is [pushed](crate::Walk::push).
+    /// Not always the plan's, because steps that are done together hand nothing over. Asserts that there is such a step, or
+    /// that it is the end.
+    pub fn columns_before(&self, step: usize) -> &[Slot] {
+        self.top.columns_before(step)
+    }
+
     /// The plan.
     pub fn plan(&self) -> &'a Plan {
         self.scene.plan

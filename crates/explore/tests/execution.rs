@@ -35,7 +35,7 @@ fn origin<G: Ground>(ground: G, plan: &Arc<Plan>, steps: Option<Range<usize>>) -
         plan: Arc::clone(plan),
         constants: constants(plan, &Numbered),
         steps,
-        clock: &|| DateTime::MIN,
+        clock: Arc::new(|| DateTime::MIN),
         seed: 0,
         service: None,
         memory: Arc::new(Unlimited),

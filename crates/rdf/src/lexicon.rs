@@ -26,6 +26,26 @@ pub enum LexiconError {
     /// A part of the dictionary could not be read.
     #[error("dictionary: {0}")]
     Io(#[from] std::io::Error),
+    /// The node of a cluster that has it did not answer.
+    #[error("node {node} of the cluster does not answer: {what}")]
+    Elsewhere {
+        /// Its number.
+        node: u16,
+        /// What happened.
+        what: String,
+    },
+    /// What others answered is more than the query may have in memory.
+    #[error(
+        "terms of other nodes need more than {limit_bytes} bytes ({used_bytes} bytes are in use)"
+    )]
+    OutOfMemory {
+        /// The budget, in bytes.
+        limit_bytes: u64,
+        /// Bytes in use when it was refused.
+        used_bytes: u64,
+        /// The budget is that of all queries together.
+        of_all: bool,
+    },
 }
 
 /// Terms to ids and back, in batches.

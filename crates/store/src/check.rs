@@ -106,6 +106,9 @@ impl Findings {
                 );
             }
             ViewError::Inconsistent { file, what } => self.add(file, place, what.clone()),
+            ViewError::Elsewhere { .. } | ViewError::OutOfMemory { .. } => {
+                unreachable!("a store asks no other node")
+            }
         }
     }
 

@@ -1,7 +1,8 @@
 //! Why a graph could not be read: the error of everything that answers a [`GraphView`](crate::view::GraphView).
 //!
 //! Segments, lists and vertex sets return this error, and the seam above them returns it unchanged. So the
-//! error has a file below all of them. Every variant carries the name of the file in the store's directory.
+//! error has a file below all of them. A variant carries the name of the file in the store's directory,
+//! or the number of the node that was asked.
 
 /// Why a view could not answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,5 +22,25 @@ pub enum ViewError {
         file: String,
         /// What was found.
         what: String,
+    },
+    /// The node of a cluster that has it did not answer.
+    #[error("node {node} of the cluster does not answer: {what}")]
+    Elsewhere {
+        /// Its number.
+        node: u16,
+        /// What happened.
+        what: String,
+    },
+    /// What others answered is more than the query may have in memory.
+    #[error(
+        "answers of other nodes need more than {limit_bytes} bytes ({used_bytes} bytes are in use)"
+    )]
+    OutOfMemory {
+        /// The budget, in bytes.
+        limit_bytes: u64,
+        /// Bytes in use when it was refused.
+        used_bytes: u64,
+        /// The budget is that of all queries together.
+        of_all: bool,
     },
 }

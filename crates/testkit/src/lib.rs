@@ -19,6 +19,7 @@
 //! above know no plan.
 
 pub mod cases;
+pub mod collected;
 pub mod compare;
 pub mod correlated;
 pub mod cut;

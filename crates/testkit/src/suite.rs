@@ -18,6 +18,7 @@
 pub mod case;
 pub mod compare;
 pub mod data;
+pub mod hold;
 pub mod manifest;
 pub mod report;
 pub mod requests;

@@ -1,48 +1,34 @@
 //! The W3C's query suites, and random queries, over a graph of plain vectors that lets every question wait.
 //!
-//! And over the same graphs cut into parts, whose rows are dealt out between nodes ([apart]).
-//!
 //! Nothing of a store answers here: neither segments nor a dictionary, and no question that was not asked ahead. What is
-//! walked is planned without statistics. Endpoints are worlds of the same kind, and [graphs] are made of rows here.
-//! Without `../shared/w3c` beside the checkout the suites are skipped, which is reported.
-
-mod apart;
-mod exchange;
-mod figures;
-mod graphs;
-mod home;
-mod ship;
+//! walked is planned without statistics. Endpoints are worlds of the same kind.
 
 use explore::describe::{Edges, Seeds, describe};
 use explore::environment::EachSolution;
 use explore::{
     Chunk, Environment, Limits, Options, Service, ServiceError, Status, Walk, prepare, wait_for,
 };
-use graphs::{Solution, triple_of};
-use oxrdf::{Dataset, Term, Triple};
-use query::plan::{Form, Node, Plan, Slot};
+use oxrdf::{Dataset, Term};
+use query::plan::Form;
 use query::statistics::Statistics;
 use query::{ParseOptions, PlanOptions, Planner};
 use rdf::{Lexicon, TermBuffer, VertexId};
-use std::collections::HashSet;
-use std::io::Write as _;
 use std::sync::Arc;
+use testkit::collected::Collected;
 use testkit::compare::Blanks;
 use testkit::plain_graph::PlainGraph;
 use testkit::plain_terms::PlainTerms;
 use testkit::random::Random;
 use testkit::random_graph::{Shape, random_dataset};
 use testkit::random_query::{Vocabulary, random_query};
-use testkit::suite::{self, ExpectedResults, Report, Results, SuiteCase, Verdict};
+use testkit::suite::hold::{hold, on_a_thread};
+use testkit::suite::{self, ExpectedResults, Results, Verdict};
 use testkit::waiting::Waiting;
 use testkit::{Answer, compare, oracles, seeds};
 
 /// Random graphs, and queries for each.
 const GRAPHS: u64 = 100;
 const QUERIES: usize = 10;
-
-/// Stack of the thread that runs them.
-const STACK_BYTES: usize = 16 << 20;
 
 /// What is asked: a graph, and terms for its ids; and whom it may ask.
 struct World {
@@ -142,7 +128,7 @@ impl World {
             match walk.next(&mut chunk).map_err(|error| error.to_string())? {
                 Status::Rows => {
                     let term = |id: VertexId| prepared.locals().term(id).or_else(|| self.term(id));
-                    collected.add(&chunk, &term);
+                    collected.add(chunk.rows(), |slot| chunk.column(slot), &term);
                 }
                 Status::Pending(_) | Status::Yield => {}
                 Status::Done | Status::Starved => break,
@@ -172,148 +158,11 @@ impl World {
     }
 }
 
-/// What a walk's rows come to.
-struct Collected<'p> {
-    plan: &'p Plan,
-    ids: &'p [Option<VertexId>],
-    rows: Vec<testkit::Row>,
-    count: usize,
-    triples: HashSet<Triple>,
-    described: Vec<VertexId>,
-}
-
-impl<'p> Collected<'p> {
-    fn new(plan: &'p Plan, ids: &'p [Option<VertexId>]) -> Self {
-        Collected {
-            plan,
-            ids,
-            rows: Vec::new(),
-            count: 0,
-            triples: HashSet::new(),
-            described: Vec::new(),
-        }
-    }
-
-    fn add(&mut self, chunk: &Chunk, term: &dyn Fn(VertexId) -> Option<Term>) {
-        for row in 0..chunk.rows() as usize {
-            let cell = |slot: Slot| chunk.column(slot).map(|cells| cells[row]);
-            let value = |slot: Slot| cell(slot).and_then(term);
-            match &self.plan.form {
-                Form::Ask => {}
-                Form::Select(slots) => {
-                    self.rows
-                        .push(slots.iter().map(|slot| value(*slot)).collect());
-                }
-                Form::Construct(template) => {
-                    let solution = Solution {
-                        number: self.count,
-                        constants: &self.plan.constants,
-                        value: &value,
-                    };
-                    let made = template.iter().filter_map(|triple| solution.made(triple));
-                    self.triples.extend(made);
-                }
-                Form::Describe(nodes) => {
-                    let named = |node: &Node| match node {
-                        Node::Slot(slot) => cell(*slot),
-                        Node::Constant(constant) => self.ids[constant.0 as usize],
-                    };
-                    self.described.extend(nodes.iter().filter_map(named));
-                }
-            }
-            self.count += 1;
-        }
-    }
-
-    fn add_edges(&mut self, edges: &Edges, term: &dyn Fn(VertexId) -> Option<Term>) {
-        let [subjects, predicates, objects] = edges;
-        for ((subject, predicate), object) in subjects.iter().zip(predicates).zip(objects) {
-            let parts = [subject, predicate, object].map(|id| term(*id).expect("it is stored"));
-            let made = triple_of(parts).expect("an edge is a triple");
-            self.triples.insert(made);
-        }
-    }
-
-    fn into_results(self) -> Results {
-        match &self.plan.form {
-            Form::Ask => Results::Boolean(self.count > 0),
-            Form::Construct(_) | Form::Describe(_) => {
-                Results::Graph(self.triples.into_iter().collect())
-            }
-            Form::Select(slots) => Results::Solutions {
-                variables: slots
-                    .iter()
-                    .map(|slot| self.plan.variables[usize::from(slot.0)].clone())
-                    .collect(),
-                rows: self.rows,
-            },
-        }
-    }
-}
-
-fn on_a_thread(work: impl FnOnce() + Send + 'static) {
-    let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
-    let thread = thread.spawn(work).expect("a thread");
-    if let Err(panic) = thread.join() {
-        std::panic::resume_unwind(panic);
-    }
-}
-
-/// Every evaluation of the suites but those about CSV, which is no question of a walk. `check` says whether it has asked.
-fn suites_hold(check: fn(&SuiteCase, &str, Endpoints) -> Result<bool, String>) {
-    let Some(root) = suite::root() else {
-        let _ = writeln!(
-            std::io::stderr(),
-            "SKIPPED: the W3C tests are not there: ../shared/w3c"
-        );
-        return;
-    };
-    on_a_thread(move || {
-        for version in ["sparql10", "sparql11", "sparql12"] {
-            let suites = suite::manifest::of_version(&root, version);
-            let suites = suites.unwrap_or_else(|error| panic!("{error}"));
-            let mut asked = 0;
-            let mut failed = Vec::new();
-            for suite in &suites {
-                let chosen = |case: &SuiteCase| case.kind.is_evaluation();
-                let report = Report::of(suite, &[], chosen, |case| {
-                    checked(case, check).map(|is_asked| asked += u32::from(is_asked))
-                });
-                if let Some(report) = report.filter(|report| !report.failed.is_empty()) {
-                    failed.push(report.text());
-                }
-            }
-            assert!(failed.is_empty(), "{version}:\n{}", failed.join("\n"));
-            assert!(asked > 50, "only {asked} tests of {version} were asked");
-        }
-    });
-}
-
-fn checked(
-    case: &SuiteCase,
-    check: fn(&SuiteCase, &str, Endpoints) -> Result<bool, String>,
-) -> Result<bool, String> {
-    let text = case.text()?;
-    let is_of_csv = case
-        .result
-        .as_ref()
-        .is_some_and(|result| result.extension() == "csv");
-    if is_of_csv {
-        return Ok(false);
-    }
-    let endpoints = case.services.iter().map(|(name, document)| {
-        let quads = suite::data::quads(document)?;
-        Ok((name.clone(), quads.into_iter().collect()))
-    });
-    let endpoints = Endpoints(Arc::new(endpoints.collect::<Result<_, String>>()?));
-    check(case, &text, endpoints)
-}
-
 #[test]
 fn the_suites_hold_over_a_view_that_lets_wait() {
-    suites_hold(|case, text, endpoints| {
+    hold(|case, text, endpoints| {
         let mut world = World::new(&suite::data::dataset(case)?);
-        world.endpoints = endpoints;
+        world.endpoints = Endpoints(Arc::new(endpoints));
         let results = world.answer(text, Some(case.base()))?;
         let verdict: Verdict = suite::compare::check(&ExpectedResults::of(case)?, &results);
         verdict.map(|()| true)

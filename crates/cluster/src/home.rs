@@ -4,11 +4,11 @@
 //! vertex in each row, the owner of one vertex, or every node with its share. What looks at no graph, and what looks at it
 //! by blocks, paths and tables, is walked where the row is; what looks at rows together, where all rows are.
 
+use crate::share::Share;
 use query::expression::{Expression, Function};
 use query::plan::{Action, AggregateFunction, ConstantId, Node, Plan, Scope, Slot, Step};
 use rdf::{Direction, VertexId};
 use std::ops::Range;
-use testkit::federated::{Purpose, Share};
 
 /// Who owns what a step looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,12 +35,12 @@ pub enum Place {
 /// Steps that are walked in one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
+    /// Which.
     pub steps: Range<usize>,
+    /// Where.
     pub place: Place,
     /// What its questions mean.
     pub share: Share,
-    /// What is fetched is fetched for this.
-    pub purpose: Purpose,
 }
 
 /// Where a step is walked and, where that matters, what its questions mean.
@@ -50,11 +50,12 @@ const HERE: Placed = (Place::Here, None);
 
 /// The homes of a plan's steps.
 pub struct Homes<'p> {
+    /// The plan.
     pub plan: &'p Plan,
     /// Of its constants.
     pub ids: &'p [Option<VertexId>],
-    /// `rdf:type`, whose edges lie with the members.
-    pub kind: VertexId,
+    /// `rdf:type`, whose edges lie with the members, if it is stored.
+    pub kind: Option<VertexId>,
 }
 
 impl Homes<'_> {
@@ -72,8 +73,12 @@ impl Homes<'_> {
         }
     }
 
+    fn is_type(&self, constant: ConstantId) -> bool {
+        self.kind.is_some() && self.id(constant) == self.kind
+    }
+
     fn is_kind(&self, node: Node) -> bool {
-        matches!(node, Node::Constant(constant) if self.id(constant) == Some(self.kind))
+        matches!(node, Node::Constant(constant) if self.is_type(constant))
     }
 
     /// Where an action is walked.
@@ -87,7 +92,7 @@ impl Homes<'_> {
             } => self.expansion(*from, *predicate, *direction),
             Action::Intersect { sides, .. } => {
                 let of_kind = |side: &query::plan::Side| {
-                    side.direction == Direction::In && self.id(side.predicate) == Some(self.kind)
+                    side.direction == Direction::In && self.is_type(side.predicate)
                 };
                 let near = &sides[usize::from(of_kind(&sides[0]))];
                 let share = sides.iter().any(of_kind).then_some(Share::Whole);
@@ -102,7 +107,7 @@ impl Homes<'_> {
                 direction,
                 ..
             } => {
-                if *direction == Direction::In && self.id(*predicate) == Some(self.kind) {
+                if *direction == Direction::In && self.is_type(*predicate) {
                     return (Place::Here, Some(Share::Whole));
                 }
                 (Place::Home(Home::Column(*from)), None)
@@ -179,21 +184,17 @@ impl Homes<'_> {
         (self.of(seen), None)
     }
 
-    /// The plan's sections, first to last; at least one.
+    /// The plan's sections, first to last; at least one. The rows of the last one are the answer, and it is walked where the
+    /// query was asked.
     pub fn sections(&self) -> Vec<Section> {
         let mut sections: Vec<Section> = Vec::new();
         let mut shares: Vec<Option<Share>> = Vec::new();
         for (at, step) in self.plan.steps.iter().enumerate() {
             let (place, share) = self.home(&step.action);
-            let purpose = match step.action {
-                Action::Intersect { .. } => Purpose::Sides,
-                _ => Purpose::Walking,
-            };
             if let (Some(last), Some(wanted)) = (sections.last_mut(), shares.last_mut()) {
                 let is_same = place == last.place && place != Place::Home(Home::All);
                 let agrees = share.is_none() || wanted.is_none() || share == *wanted;
-                let is_like = purpose == last.purpose || is_of_rows(&step.action);
-                if (is_same || place == Place::Here) && agrees && is_like {
+                if (is_same || place == Place::Here) && agrees {
                     last.steps.end = at + 1;
                     *wanted = wanted.or(share);
                     continue;
@@ -203,31 +204,25 @@ impl Homes<'_> {
                 steps: at..at + 1,
                 place,
                 share: Share::Members,
-                purpose,
             });
             shares.push(share);
         }
         for (section, share) in sections.iter_mut().zip(shares) {
             section.share = share.unwrap_or(Share::Members);
         }
-        if sections.is_empty() {
+        // Rows meet at last where the query was asked. What is walked there alone, from the first row on, is there.
+        let is_at_home = |section: &Section| section.place == Place::Together;
+        let is_alone = matches!(&sections[..], [only] if only.place == Place::Here);
+        if !is_alone && !sections.last().is_some_and(is_at_home) {
+            let end = self.plan.steps.len();
             sections.push(Section {
-                steps: 0..0,
-                place: Place::Here,
+                steps: end..end,
+                place: Place::Together,
                 share: Share::Whole,
-                purpose: Purpose::Walking,
             });
         }
         sections
     }
-}
-
-/// Whether a step asks the graph nothing.
-fn is_of_rows(action: &Action) -> bool {
-    matches!(
-        action,
-        Action::Same { .. } | Action::Filter(_) | Action::Unify { .. } | Action::Bind { .. }
-    )
 }
 
 /// Whether a step, or one within it, may give something else each time: it draws, or takes the rows that come first.

@@ -1,0 +1,347 @@
+//! A node: its part, who owns what, and what it and the others ask each other.
+//!
+//! Whoever polls the fabric gives its events to [`Ground::handle`], on one thread; a question about the part is answered
+//! there, at once, so that asking wakes nobody. Everything else is called by whoever walks.
+//!
+//! A message that a peer has no room for waits here, in order, until the fabric says that there is; what waits is bounded by
+//! what queries ask, and that by what their walks hold.
+
+use crate::bytes::{Reader, Writer};
+use crate::desk::{Arrived, Desk, Waker};
+use crate::error::Failure;
+use crate::message::{Message, PIECE_BYTES};
+use crate::question::{Answer, Extent, OwnedScope, Question, SetName, Unanswered, answer};
+use crate::session::{Asked, Common, Want};
+use crate::terms::PartTerms;
+use fabric::{Fabric, FabricError, NodeId};
+use hashbrown::HashMap;
+use rdf::{Direction, Placement, Tag, Ticket, VertexId};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
+use store::view::{GraphView, SegmentKey};
+
+/// Extents and sets that are kept for all queries of a node; beyond, all are forgotten and asked again.
+const COMMON_MAX: usize = 4096;
+
+/// The largest set that is kept for all queries: 512 KiB.
+const COMMON_SET_MAX: usize = 1 << 16;
+
+/// See the module's documentation.
+pub struct Ground<P, T> {
+    fabric: Arc<dyn Fabric>,
+    here: u16,
+    placement: Placement,
+    /// `rdf:type`, whose edges lie with the members, if any vertex has one.
+    kind: Option<VertexId>,
+    part: P,
+    terms: T,
+    desk: Desk,
+    common: RwLock<Commons>,
+    backlog: Mutex<BTreeMap<u16, VecDeque<Vec<u8>>>>,
+}
+
+/// What holds for every query.
+#[derive(Default)]
+struct Commons {
+    extents: HashMap<(SegmentKey, OwnedScope), Extent>,
+    sets: HashMap<SetName, Arc<Vec<VertexId>>>,
+}
+
+impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
+    /// A node with this part. `kind` is `rdf:type`, if it is stored. Asserts that the fabric has as many nodes as the
+    /// placement.
+    pub fn new(
+        fabric: Arc<dyn Fabric>,
+        placement: Placement,
+        kind: Option<VertexId>,
+        part: P,
+        terms: T,
+    ) -> Ground<P, T> {
+        assert_eq!(
+            fabric.nodes(),
+            placement.nodes(),
+            "a placement is of the nodes that there are"
+        );
+        Ground {
+            here: fabric.here().0,
+            fabric,
+            placement,
+            kind,
+            part,
+            terms,
+            desk: Desk::default(),
+            common: RwLock::default(),
+            backlog: Mutex::default(),
+        }
+    }
+
+    /// Its number.
+    pub fn here(&self) -> u16 {
+        self.here
+    }
+
+    /// Who owns what.
+    pub fn placement(&self) -> &Placement {
+        &self.placement
+    }
+
+    /// Its part.
+    pub fn part(&self) -> &P {
+        &self.part
+    }
+
+    /// Its share of the dictionary.
+    pub fn terms(&self) -> &T {
+        &self.terms
+    }
+
+    /// How it reaches the others.
+    pub fn fabric(&self) -> &Arc<dyn Fabric> {
+        &self.fabric
+    }
+
+    /// `rdf:type`, if it is stored.
+    pub fn kind(&self) -> Option<VertexId> {
+        self.kind
+    }
+
+    pub(crate) fn desk(&self) -> &Desk {
+        &self.desk
+    }
+
+    pub(crate) fn owns(&self, vertex: VertexId) -> bool {
+        self.placement.is_owned(vertex, self.here)
+    }
+
+    /// The segment whose lists are in pieces.
+    pub(crate) fn pieces(&self) -> Option<SegmentKey> {
+        let predicate = self.part.predicate_id(self.kind?)?;
+        Some(SegmentKey {
+            predicate,
+            direction: Direction::In,
+        })
+    }
+
+    /// Blocks until a ticket completes, but not much longer than `patience`; whether it has.
+    pub fn wait(&self, ticket: Ticket, patience: Duration) -> bool {
+        self.desk.wait(ticket, patience)
+    }
+
+    /// Calls back when a ticket completes; at once where it has.
+    pub fn when_done(&self, ticket: Ticket, wake: Waker) {
+        self.desk.when_done(ticket, wake);
+    }
+
+    /// What each node is asked for something wanted.
+    pub(crate) fn questions(&self, want: &Want) -> Vec<(u16, Question)> {
+        let everybody = |question: Question| {
+            let nodes = 0..self.placement.nodes();
+            nodes.map(|node| (node, question.clone())).collect()
+        };
+        match want {
+            Want::Set(name) => everybody(Question::Set(name.clone())),
+            Want::Extent(segment, scope) => everybody(Question::Extent(*segment, scope.clone())),
+            Want::Pieces(segment, scope, keys) => {
+                everybody(Question::Lists(*segment, scope.clone(), keys.clone()))
+            }
+            Want::Lists(segment, scope, keys) => {
+                let of = |keys| Question::Lists(*segment, scope.clone(), keys);
+                dealt(keys, |key| self.placement.owner(*key), of)
+            }
+            Want::PredicatesOf(direction, vertices) => {
+                let of = |vertices| Question::PredicatesOf(*direction, vertices);
+                dealt(vertices, |vertex| self.placement.owner(*vertex), of)
+            }
+            Want::KeysOfIds(ids) => dealt(ids, |id| self.placement.owner(*id), Question::KeysOfIds),
+            Want::IdsOfKeys(kind, keys) => {
+                let owner = |key: &Vec<u8>| self.placement.owner_of_hash(self.terms.hash(key));
+                let kind: Tag = *kind;
+                dealt(keys, owner, |keys| Question::IdsOfKeys(kind, keys))
+            }
+        }
+    }
+
+    fn commons(&self) -> std::sync::RwLockReadGuard<'_, Commons> {
+        self.common.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn common_set(&self, name: &SetName) -> Option<Arc<Vec<VertexId>>> {
+        self.commons().sets.get(name).cloned()
+    }
+
+    pub(crate) fn common_extent(&self, name: &(SegmentKey, OwnedScope)) -> Option<Extent> {
+        self.commons().extents.get(name).copied()
+    }
+
+    /// Keeps what holds for every query.
+    pub(crate) fn keep(&self, common: Option<Common>) {
+        let Some(common) = common else { return };
+        let mut commons = self.common.write().unwrap_or_else(PoisonError::into_inner);
+        match common {
+            Common::Extent(segment, scope, extent) => {
+                if commons.extents.len() >= COMMON_MAX {
+                    commons.extents.clear();
+                }
+                commons.extents.insert((segment, scope), extent);
+            }
+            Common::Set(name, set) => {
+                let is_of_many = match &name {
+                    SetName::NamedGraphs => true,
+                    SetName::Keys(segment) => self.pieces() == Some(*segment),
+                    SetName::Vertices(_) | SetName::KeysOfGraph(..) => false,
+                };
+                if is_of_many && set.len() <= COMMON_SET_MAX {
+                    commons.sets.insert(name, set);
+                }
+            }
+        }
+    }
+
+    /// Asks a node one of the questions of something wanted.
+    pub(crate) fn ask(&self, to: u16, ticket: Ticket, asked: &Arc<Asked>, place: usize) {
+        let request = self.desk.request(to, ticket, asked, place);
+        let question = asked.questions[place].1.clone();
+        let sent = self.send(to, &Message::Ask { request, question });
+        if let Err(error) = sent
+            && let Some(lost) = self.desk.withdraw(request)
+        {
+            self.lost(lost, to, &error.to_string());
+        }
+    }
+
+    fn lost(&self, lost: Arrived, node: u16, what: &str) {
+        let what = what.to_owned();
+        lost.asked
+            .answered(lost.place, Err(Failure::Elsewhere { node, what }));
+        self.desk.done(lost.ticket);
+    }
+
+    fn backlog(&self) -> MutexGuard<'_, BTreeMap<u16, VecDeque<Vec<u8>>>> {
+        self.backlog.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends a message, now or when the peer has room. An error: it will never arrive.
+    pub(crate) fn send(&self, to: u16, message: &Message) -> Result<(), FabricError> {
+        let bytes = message.encode();
+        let mut backlog = self.backlog();
+        if let Some(waiting) = backlog.get_mut(&to) {
+            waiting.push_back(bytes);
+            return Ok(());
+        }
+        match self.fabric.send(NodeId(to), bytes) {
+            Ok(()) => Ok(()),
+            Err(refused) if matches!(refused.cause, FabricError::Busy { .. }) => {
+                backlog.insert(to, VecDeque::from([refused.given]));
+                Ok(())
+            }
+            Err(refused) => Err(refused.cause),
+        }
+    }
+
+    /// A peer takes more again.
+    pub(crate) fn has_room(&self, to: u16) {
+        let mut backlog = self.backlog();
+        let Some(mut waiting) = backlog.remove(&to) else {
+            return;
+        };
+        while let Some(bytes) = waiting.pop_front() {
+            match self.fabric.send(NodeId(to), bytes) {
+                Ok(()) => {}
+                Err(refused) if matches!(refused.cause, FabricError::Busy { .. }) => {
+                    waiting.push_front(refused.given);
+                    backlog.insert(to, waiting);
+                    return;
+                }
+                // It is away: whoever asked it something is told by that.
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// A peer is away: what it was asked will not be answered.
+    pub(crate) fn is_away(&self, node: u16, what: &str) {
+        self.backlog().remove(&node);
+        for lost in self.desk.withdraw_all(node) {
+            self.lost(lost, node, what);
+        }
+    }
+
+    /// Answers a question of another node.
+    pub(crate) fn answer(&self, from: u16, request: u64, question: &Question) {
+        let mut out = Writer::default();
+        match answer(question, &self.part, &self.terms) {
+            Ok(answer) => {
+                out.byte(0);
+                answer.write(&mut out);
+            }
+            Err(error) => {
+                out.byte(1);
+                out.bytes(error.to_string().as_bytes());
+            }
+        }
+        let mut pieces = out.0.chunks(PIECE_BYTES).peekable();
+        while let Some(piece) = pieces.next() {
+            let piece = Message::Piece {
+                request,
+                is_last: pieces.peek().is_none(),
+                bytes: piece.to_vec(),
+            };
+            if self.send(from, &piece).is_err() {
+                // It is away, and waits for nothing any more.
+                return;
+            }
+        }
+    }
+
+    /// A piece of an answer has come.
+    pub(crate) fn piece(&self, from: u16, request: u64, is_last: bool, bytes: &[u8]) {
+        let Some(arrived) = self.desk.piece(from, request, is_last, bytes) else {
+            return;
+        };
+        let question = &arrived.asked.questions[arrived.place].1;
+        let answer = read_answer(&arrived.bytes, question);
+        let answer = answer.map_err(|what| Failure::Elsewhere { node: from, what });
+        self.keep(arrived.asked.answered(arrived.place, answer));
+        self.desk.done(arrived.ticket);
+    }
+}
+
+fn read_answer(bytes: &[u8], question: &Question) -> Result<Answer, String> {
+    let mut from = Reader::new(bytes);
+    let read = |from: &mut Reader<'_>| {
+        if from.truth()? {
+            return Ok(Err(from.text()?.to_owned()));
+        }
+        Answer::read(from).map(Ok)
+    };
+    let answer = read(&mut from).map_err(|error| error.to_string())??;
+    from.end().map_err(|error| error.to_string())?;
+    if !question.fits(&answer) {
+        return Err("it answered another question".to_owned());
+    }
+    Ok(answer)
+}
+
+impl From<Unanswered> for Failure {
+    fn from(error: Unanswered) -> Failure {
+        match error {
+            Unanswered::View(error) => Failure::View(error),
+            Unanswered::Lexicon(error) => Failure::Lexicon(error.to_string()),
+        }
+    }
+}
+
+/// Questions about items, each asked of who owns it.
+fn dealt<I: Clone>(
+    items: &[I],
+    owner: impl Fn(&I) -> u16,
+    question: impl Fn(Vec<I>) -> Question,
+) -> Vec<(u16, Question)> {
+    let mut by_owner: BTreeMap<u16, Vec<I>> = BTreeMap::new();
+    for item in items {
+        by_owner.entry(owner(item)).or_default().push(item.clone());
+    }
+    let asked = by_owner.into_iter();
+    asked.map(|(node, items)| (node, question(items))).collect()
+}

@@ -1,0 +1,63 @@
+//! Why a query has to end on a node: somebody said so, or its time is over.
+
+use explore::{Stop, StopReason};
+use fabric::Fabric;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Says stop to all walks of a query on this node.
+pub(crate) struct Halt {
+    is_over: AtomicBool,
+    /// By the fabric's clock.
+    deadline: Option<Duration>,
+    fabric: Arc<dyn Fabric>,
+    /// What the asker's own limits say, on its node.
+    stop: Option<Arc<dyn Stop + Send>>,
+}
+
+impl Halt {
+    pub(crate) fn new(
+        fabric: Arc<dyn Fabric>,
+        time: Option<Duration>,
+        stop: Option<Arc<dyn Stop + Send>>,
+    ) -> Halt {
+        let deadline = time.and_then(|time| fabric.now().checked_add(time));
+        Halt {
+            is_over: AtomicBool::new(false),
+            deadline,
+            fabric,
+            stop,
+        }
+    }
+
+    pub(crate) fn end(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+}
+
+impl Stop for Halt {
+    fn reason(&self) -> Option<StopReason> {
+        if self.is_over() {
+            return Some(StopReason::Cancelled);
+        }
+        if self
+            .deadline
+            .is_some_and(|deadline| self.fabric.now() >= deadline)
+        {
+            return Some(StopReason::Deadline);
+        }
+        self.stop.as_ref().and_then(|stop| stop.reason())
+    }
+
+    fn waiting(&self, wait: &mut dyn FnMut()) {
+        match &self.stop {
+            Some(stop) => stop.waiting(wait),
+            None => wait(),
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! What a node is given by whoever runs it: memory, other endpoints, and somebody to do its work.
+
+use explore::{MemoryBudget, Service};
+use std::sync::Arc;
+
+/// See the module's documentation.
+pub trait Host: Send + Sync + 'static {
+    /// A budget for a query of another node, that has so many bytes there.
+    fn memory(&self, bytes: u64) -> Arc<dyn MemoryBudget + Send>;
+
+    /// Who asks other endpoints for `SERVICE`; `None`: it is refused.
+    fn service(&self) -> Option<Arc<dyn Service + Send>>;
+
+    /// There is work: somebody should call [`Node::work`](crate::Node::work). Called often, from any thread, and must not
+    /// block.
+    fn wake(&self);
+}

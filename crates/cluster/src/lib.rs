@@ -1,0 +1,47 @@
+//! One graph from many parts: any node answers any query, by fetching what it needs or by shipping the walk.
+//!
+//! Deliberately does not know: windows, devices, HTTP, threads, clocks.
+//!
+//! | idea | in |
+//! |---|---|
+//! | the whole graph as one node sees it: what is not at hand is fetched | [`view`], [`lexicon`] |
+//! | where a step's rows are walked, and the sections of a plan | [`home`] |
+//! | what a question means where every node takes its share | [`share`] |
+//! | a node: its part, and what nodes ask each other | [`ground`], `question`, `message` |
+//!
+//! The placement ([`rdf::Placement`]) says who owns a vertex or a term; the [`fabric`] moves bytes.
+
+mod ask;
+mod bytes;
+mod desk;
+mod error;
+pub mod ground;
+mod halt;
+pub mod home;
+pub mod host;
+pub mod lexicon;
+mod message;
+pub mod node;
+mod question;
+mod route;
+mod rows;
+mod run;
+pub mod running;
+mod session;
+pub mod share;
+mod stage;
+mod table;
+mod tally;
+pub mod terms;
+pub mod view;
+
+pub use bytes::Malformed;
+pub use ground::Ground;
+pub use host::Host;
+pub use lexicon::RemoteLexicon;
+pub use message::{Mode, QueryId};
+pub use node::{Node, Question};
+pub use running::Running;
+pub use share::Share;
+pub use terms::PartTerms;
+pub use view::RemoteView;

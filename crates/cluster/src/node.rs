@@ -1,0 +1,443 @@
+//! A node among others: what happens to it, the queries that it walks for whoever asked, and those that it was asked.
+//!
+//! | who | calls | |
+//! |---|---|---|
+//! | one thread that polls the fabric | [`Node::handle`] | never blocks for long: questions about the part are answered there |
+//! | any number of workers | [`Node::work`] | until it says that there is nothing to do; [`Host::wake`] says that there is |
+//! | whoever asks a query | [`Node::start`], then [`Running::next`] | parks or waits by the ticket that it gives |
+//!
+//! So the same node runs on threads, or in one thread under virtual time.
+//!
+//! A node that is away fails the queries that sent rows to it or were begun there; others go on. Nothing of a query that has
+//! ended is believed: what still comes for it is dropped.
+
+use crate::error::Failure;
+use crate::ground::Ground;
+use crate::halt::Halt;
+use crate::host::Host;
+use crate::message::{Begin, Message, Mode, QueryId};
+use crate::run::{At, Materials, Run, Scheduler};
+use crate::running::Running;
+use crate::terms::PartTerms;
+use explore::{MemoryBudget, Stop};
+use fabric::Event;
+use hashbrown::{HashMap, HashSet};
+use oxsdatatypes::DateTime;
+use query::plan::Plan;
+use query::wire::decode_rows;
+use rdf::VertexId;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use store::view::{GraphView, ViewError};
+
+/// Queries that have ended of which is remembered that they have.
+const ENDED_MAX: usize = 4096;
+
+/// Messages for queries that are not known yet, kept until they begin: what all senders may have under way for one.
+const EARLY_MAX: usize = 4096;
+
+/// A query to be walked over all parts.
+pub struct Question {
+    /// The plan, made with the statistics of all parts.
+    pub plan: Arc<Plan>,
+    /// For each constant of the plan the id that the lexicon has for it.
+    pub ids: Vec<Option<VertexId>>,
+    /// How rows come to what they need.
+    pub mode: Mode,
+    /// What `NOW()` gives.
+    pub now: DateTime,
+    /// What random numbers follow from.
+    pub seed: u64,
+    /// Rows of a full chunk.
+    pub chunk_rows: usize,
+    /// Where memory comes from, here.
+    pub memory: Arc<dyn MemoryBudget + Send>,
+    /// Bytes that it may have on each other node.
+    pub memory_bytes: u64,
+    /// Who says stop.
+    pub stop: Arc<dyn Stop + Send>,
+    /// What is left until its deadline.
+    pub time: Option<Duration>,
+}
+
+/// See the module's documentation.
+pub struct Node<P, T> {
+    ground: Arc<Ground<P, T>>,
+    scheduler: Arc<Scheduler<P, T>>,
+    state: Mutex<State<P, T>>,
+}
+
+struct State<P, T> {
+    last: u64,
+    runs: HashMap<QueryId, Arc<Run<P, T>>>,
+    early: HashMap<QueryId, Vec<(u16, Message)>>,
+    early_messages: usize,
+    ended: HashSet<QueryId>,
+    ended_order: VecDeque<QueryId>,
+}
+
+impl<P, T> Default for State<P, T> {
+    fn default() -> Self {
+        State {
+            last: 0,
+            runs: HashMap::new(),
+            early: HashMap::new(),
+            early_messages: 0,
+            ended: HashSet::new(),
+            ended_order: VecDeque::new(),
+        }
+    }
+}
+
+impl<P, T> State<P, T> {
+    fn end(&mut self, id: QueryId) -> Option<Arc<Run<P, T>>> {
+        if self.ended.insert(id) {
+            self.ended_order.push_back(id);
+            if self.ended_order.len() > ENDED_MAX
+                && let Some(oldest) = self.ended_order.pop_front()
+            {
+                self.ended.remove(&oldest);
+            }
+        }
+        self.early_messages -= self.early.remove(&id).map_or(0, |messages| messages.len());
+        self.runs.remove(&id)
+    }
+}
+
+impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
+    /// A node on this ground.
+    pub fn new(ground: Ground<P, T>, host: Arc<dyn Host>) -> Node<P, T> {
+        Node {
+            ground: Arc::new(ground),
+            scheduler: Arc::new(Scheduler::new(host)),
+            state: Mutex::default(),
+        }
+    }
+
+    /// What it stands on.
+    pub fn ground(&self) -> &Arc<Ground<P, T>> {
+        &self.ground
+    }
+
+    /// Queries that are walked here now.
+    pub fn queries(&self) -> usize {
+        self.state().runs.len()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<P, T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes what the fabric's poll gave, in order.
+    pub fn handle(&self, events: impl Iterator<Item = Event>) {
+        for event in events {
+            match event {
+                Event::Message { from, bytes } => match Message::decode(&bytes) {
+                    Ok(message) => self.message(from.0, message),
+                    Err(error) => {
+                        self.away(from.0, &format!("it sent what is no message: {error}"))
+                    }
+                },
+                Event::Room { to } => self.ground.has_room(to.0),
+                Event::Down { node, cause, .. } => self.away(node.0, &cause.to_string()),
+                Event::Up { .. } | Event::Read { .. } | Event::Written { .. } => {}
+            }
+        }
+    }
+
+    /// Works on one section of one query for some milliseconds; `false`: there was nothing to do.
+    pub fn work(&self) -> bool {
+        let Some((run, at)) = self.scheduler.pop() else {
+            return false;
+        };
+        if run.stage(at).work(&run, at) {
+            self.scheduler.push(run, at);
+        }
+        true
+    }
+
+    /// Begins a query here. Errors: the plan cannot be walked over parts, or a node that it needs is away.
+    pub fn start(self: &Arc<Self>, question: Question) -> Result<Running<P, T>, ViewError> {
+        if question.plan.views() > 1 || !question.plan.tables().is_empty() {
+            return Err(ViewError::Elsewhere {
+                node: self.ground.here(),
+                what: "windows over streams are not answered on a cluster".to_owned(),
+            });
+        }
+        let halt = Halt::new(
+            Arc::clone(self.ground.fabric()),
+            question.time,
+            Some(question.stop),
+        );
+        let materials = Materials {
+            plan: question.plan,
+            ids: question.ids,
+            now: question.now,
+            seed: question.seed,
+            chunk_rows: question.chunk_rows,
+            memory: question.memory,
+            service: self.scheduler.host().service(),
+        };
+        let id = {
+            let mut state = self.state();
+            state.last += 1;
+            QueryId {
+                home: self.ground.here(),
+                number: state.last,
+            }
+        };
+        let run = Run::new(
+            id,
+            &self.ground,
+            &self.scheduler,
+            question.mode,
+            materials,
+            halt,
+        );
+        let run = Arc::new(run);
+        self.state().runs.insert(id, Arc::clone(&run));
+        let running = Running::new(Arc::clone(self), Arc::clone(&run));
+        self.begin_elsewhere(&run, question.time, question.memory_bytes)?;
+        if run.starts().contains(&id.home) {
+            let first = At {
+                section: 0,
+                in_place: false,
+            };
+            run.schedule(first);
+        }
+        Ok(running)
+    }
+
+    fn begin_elsewhere(
+        &self,
+        run: &Arc<Run<P, T>>,
+        time: Option<Duration>,
+        memory_bytes: u64,
+    ) -> Result<(), ViewError> {
+        let here = self.ground.here();
+        let starts = run.starts();
+        let nodes: Vec<u16> = match run.mode {
+            _ if run.sections.len() == 1 => Vec::new(),
+            Mode::InPlace => starts
+                .iter()
+                .copied()
+                .filter(|node| *node != here)
+                .collect(),
+            Mode::ForkJoin | Mode::Dynamic => (0..self.ground.placement().nodes())
+                .filter(|node| *node != here)
+                .collect(),
+        };
+        if nodes.is_empty() {
+            return Ok(());
+        }
+        let begin = run.begin(time, memory_bytes);
+        let begin = begin.map_err(|what| ViewError::Elsewhere { node: here, what })?;
+        for node in nodes {
+            let sent = self
+                .ground
+                .send(node, &Message::Begin(run.id, begin.clone()));
+            match sent {
+                Ok(()) => {
+                    if let Some(mut home) = run.at_home() {
+                        home.nodes.push(node);
+                    }
+                }
+                Err(error) if starts.contains(&node) => {
+                    let what = error.to_string();
+                    return Err(ViewError::Elsewhere { node, what });
+                }
+                // Whoever has rows for it is told.
+                Err(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// A query that was asked here is over: its last rows may still be looked at here.
+    pub(crate) fn end_elsewhere(&self, run: &Arc<Run<P, T>>) {
+        let nodes = run
+            .at_home()
+            .map(|mut home| std::mem::take(&mut home.nodes));
+        for node in nodes.unwrap_or_default() {
+            // One that is away has forgotten it.
+            let _ = self.ground.send(node, &Message::End(run.id));
+        }
+    }
+
+    /// Frees what a query has here.
+    pub(crate) fn close(&self, id: QueryId) {
+        let run = self.state().end(id);
+        if let Some(run) = run {
+            run.halt.end();
+            run.stages.iter().flatten().for_each(|stage| stage.clear());
+        }
+    }
+
+    fn message(&self, from: u16, message: Message) {
+        match message {
+            Message::Ask { request, question } => self.ground.answer(from, request, &question),
+            Message::Piece {
+                request,
+                is_last,
+                bytes,
+            } => self.ground.piece(from, request, is_last, &bytes),
+            Message::Begin(query, begin) => self.begin(from, query, &begin),
+            Message::End(query) if query.home == from => self.close(query),
+            Message::End(_) => {}
+            Message::Rows { query, .. } => {
+                if let Some(message) = self.early(query, from, message) {
+                    self.of_run(from, message);
+                }
+            }
+            Message::Took(..) | Message::Room { .. } | Message::Failed { .. } => {
+                self.of_run(from, message);
+            }
+        }
+    }
+
+    /// Keeps a message for a query that is not known yet; gives back one of a query that is, or has ended.
+    fn early(&self, query: QueryId, from: u16, message: Message) -> Option<Message> {
+        let mut state = self.state();
+        let is_known = state.runs.contains_key(&query) || state.ended.contains(&query);
+        if is_known || query.home == self.ground.here() {
+            return Some(message);
+        }
+        if state.early_messages >= EARLY_MAX {
+            drop(state);
+            self.refuse(query, "too much has come for queries that have not begun");
+            return None;
+        }
+        state.early_messages += 1;
+        state.early.entry(query).or_default().push((from, message));
+        None
+    }
+
+    /// A message about a query that is walked here.
+    fn of_run(&self, from: u16, message: Message) {
+        let query = match &message {
+            Message::Rows { query, .. }
+            | Message::Took(query, _)
+            | Message::Room { query, .. }
+            | Message::Failed { query, .. } => *query,
+            _ => unreachable!("these are about no query's walk"),
+        };
+        let Some(run) = self.state().runs.get(&query).map(Arc::clone) else {
+            return;
+        };
+        match message {
+            Message::Rows {
+                section,
+                in_place,
+                rows,
+                ..
+            } => {
+                let at = At {
+                    section: section as usize,
+                    in_place,
+                };
+                let rows = decode_rows(&rows).map_err(|error| error.to_string());
+                if let Err(what) = rows.and_then(|rows| run.accept(from, at, rows)) {
+                    run.fail(Failure::Elsewhere { node: from, what });
+                }
+            }
+            Message::Took(_, took) => run.count(&took),
+            Message::Room { section, .. } => {
+                for blocked in run.has_room(section as usize, from) {
+                    run.schedule(blocked);
+                }
+            }
+            Message::Failed { what, .. } => run.fail(Failure::Elsewhere { node: from, what }),
+            _ => {}
+        }
+    }
+
+    fn refuse(&self, query: QueryId, what: &str) {
+        let what = what.to_owned();
+        // Where that does not arrive, nobody waits for it.
+        let _ = self
+            .ground
+            .send(query.home, &Message::Failed { query, what });
+    }
+
+    /// A query of another node begins.
+    fn begin(&self, from: u16, query: QueryId, begin: &Begin) {
+        let mut state = self.state();
+        if query.home != from || state.runs.contains_key(&query) || state.ended.contains(&query) {
+            return;
+        }
+        let run = match self.run(query, begin) {
+            Ok(run) => Arc::new(run),
+            Err(what) => {
+                state.end(query);
+                drop(state);
+                self.refuse(query, &what);
+                return;
+            }
+        };
+        state.runs.insert(query, Arc::clone(&run));
+        let early = state.early.remove(&query).unwrap_or_default();
+        state.early_messages -= early.len();
+        drop(state);
+        if run.starts().contains(&self.ground.here()) {
+            run.schedule(At {
+                section: 0,
+                in_place: false,
+            });
+        }
+        for (from, message) in early {
+            self.of_run(from, message);
+        }
+    }
+
+    fn run(&self, query: QueryId, begin: &Begin) -> Result<Run<P, T>, String> {
+        let (plan, ids) =
+            query::wire::decode_plan(&begin.plan).map_err(|error| error.to_string())?;
+        if plan.views() > 1 || !plan.tables().is_empty() {
+            return Err("a plan of a cluster looks at the store alone".to_owned());
+        }
+        let now = begin
+            .now
+            .parse()
+            .map_err(|_| "its moment is none".to_owned())?;
+        let time = Some(begin.time_ns).filter(|time| *time < u64::MAX);
+        let host = self.scheduler.host();
+        let materials = Materials {
+            plan: Arc::new(plan),
+            ids,
+            now,
+            seed: begin.seed,
+            chunk_rows: (begin.chunk_rows as usize).clamp(1, 1 << 16),
+            memory: host.memory(begin.memory_bytes),
+            service: host.service(),
+        };
+        let fabric = Arc::clone(self.ground.fabric());
+        let halt = Halt::new(fabric, time.map(Duration::from_nanos), None);
+        Ok(Run::new(
+            query,
+            &self.ground,
+            &self.scheduler,
+            begin.mode,
+            materials,
+            halt,
+        ))
+    }
+
+    /// A node is away.
+    fn away(&self, node: u16, what: &str) {
+        self.ground.is_away(node, what);
+        let runs: Vec<Arc<Run<P, T>>> = self.state().runs.values().map(Arc::clone).collect();
+        for run in runs {
+            if run.id.home == node {
+                self.close(run.id);
+            } else if run.needs(node) {
+                let what = what.to_owned();
+                run.fail(Failure::Elsewhere { node, what });
+            }
+        }
+        let mut state = self.state();
+        let forgotten = state.early.extract_if(|query, _| query.home == node);
+        let forgotten: usize = forgotten.map(|(_, messages)| messages.len()).sum();
+        state.early_messages -= forgotten;
+    }
+}

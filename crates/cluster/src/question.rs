@@ -1,0 +1,444 @@
+//! What one node asks another about its part, and what is answered.
+//!
+//! Each is a question of [`GraphView`] or of a [lexicon](crate::terms), about a part as a graph of its own: it says nothing of
+//! what others have. Putting answers together is the asker's, who knows who owns what.
+
+use crate::bytes::{Malformed, Reader, Writer};
+use crate::rows::Rows;
+use crate::terms::PartTerms;
+use rdf::{Direction, LexiconError, PredicateId, Progress, Tag, VertexId};
+use store::Lists;
+use store::view::{GraphScope, GraphView, SegmentKey, ViewError};
+
+/// A scope with its graphs.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum OwnedScope {
+    Default,
+    Named(VertexId),
+    Merge(Vec<VertexId>),
+    Union,
+    EachNamed,
+    EachOf(Vec<VertexId>),
+}
+
+impl OwnedScope {
+    pub(crate) fn of(scope: GraphScope<'_>) -> OwnedScope {
+        match scope {
+            GraphScope::Default => OwnedScope::Default,
+            GraphScope::Named(graph) => OwnedScope::Named(graph),
+            GraphScope::Merge(graphs) => OwnedScope::Merge(graphs.to_vec()),
+            GraphScope::Union => OwnedScope::Union,
+            GraphScope::EachNamed => OwnedScope::EachNamed,
+            GraphScope::EachOf(graphs) => OwnedScope::EachOf(graphs.to_vec()),
+        }
+    }
+
+    pub(crate) fn as_scope(&self) -> GraphScope<'_> {
+        match self {
+            OwnedScope::Default => GraphScope::Default,
+            OwnedScope::Named(graph) => GraphScope::Named(*graph),
+            OwnedScope::Merge(graphs) => GraphScope::Merge(graphs),
+            OwnedScope::Union => GraphScope::Union,
+            OwnedScope::EachNamed => GraphScope::EachNamed,
+            OwnedScope::EachOf(graphs) => GraphScope::EachOf(graphs),
+        }
+    }
+
+    fn write(&self, out: &mut Writer) {
+        match self {
+            OwnedScope::Default => out.byte(0),
+            OwnedScope::Named(graph) => {
+                out.byte(1);
+                out.id(*graph);
+            }
+            OwnedScope::Merge(graphs) => {
+                out.byte(2);
+                out.ids(graphs);
+            }
+            OwnedScope::Union => out.byte(3),
+            OwnedScope::EachNamed => out.byte(4),
+            OwnedScope::EachOf(graphs) => {
+                out.byte(5);
+                out.ids(graphs);
+            }
+        }
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<OwnedScope, Malformed> {
+        Ok(match from.byte()? {
+            0 => OwnedScope::Default,
+            1 => OwnedScope::Named(from.id()?),
+            2 => OwnedScope::Merge(from.ids()?),
+            3 => OwnedScope::Union,
+            4 => OwnedScope::EachNamed,
+            5 => OwnedScope::EachOf(from.ids()?),
+            _ => return Err(from.malformed("a scope of no kind")),
+        })
+    }
+}
+
+/// A set of vertices that a part has, by its name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum SetName {
+    /// [`GraphView::keys`].
+    Keys(SegmentKey),
+    /// [`GraphView::vertices`].
+    Vertices(Direction),
+    /// [`GraphView::keys_of_graph`].
+    KeysOfGraph(SegmentKey, VertexId),
+    /// [`GraphView::named_graphs`].
+    NamedGraphs,
+}
+
+/// A question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Question {
+    /// A set.
+    Set(SetName),
+    /// [`Extent`] of a segment within a scope.
+    Extent(SegmentKey, OwnedScope),
+    /// The lists of these keys.
+    Lists(SegmentKey, OwnedScope, Vec<VertexId>),
+    /// The predicates of each of these vertices.
+    PredicatesOf(Direction, Vec<VertexId>),
+    /// The keys of these terms of the dictionary.
+    KeysOfIds(Vec<VertexId>),
+    /// The ids of terms of one kind with these keys.
+    IdsOfKeys(Tag, Vec<Vec<u8>>),
+}
+
+/// How much of a segment a scope takes, in one part or in all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Extent {
+    /// [`GraphView::edges`].
+    pub(crate) edges: Option<u64>,
+    /// Whether the segment has a key, in whatever scope.
+    pub(crate) has_keys: bool,
+    /// [`Lists::is_exact`].
+    pub(crate) is_exact: bool,
+}
+
+impl Extent {
+    /// Of all parts. A part without an edge of the segment says nothing; one whose edges are in the scope and one whose
+    /// edges are not are a segment of which some are.
+    pub(crate) fn of_all(parts: impl Iterator<Item = Extent> + Clone) -> Extent {
+        let is_exact = parts.clone().all(|part| part.is_exact);
+        let has_keys = parts.clone().any(|part| part.has_keys);
+        let mut sum = Some(0u64);
+        let mut is_out_somewhere = false;
+        for part in parts {
+            match part.edges {
+                Some(0) => is_out_somewhere |= part.has_keys,
+                edges => sum = sum.zip(edges).map(|(sum, edges)| sum + edges),
+            }
+        }
+        Extent {
+            edges: sum.filter(|sum| *sum == 0 || !is_out_somewhere),
+            has_keys,
+            is_exact,
+        }
+    }
+}
+
+/// An answer, of the kind that its question has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// Ascending.
+    Set(Vec<VertexId>),
+    /// Of this part.
+    Extent(Extent),
+    /// A list for each key.
+    Lists(Rows),
+    /// The predicates of all vertices, and where those of each end.
+    PredicatesOf(Vec<PredicateId>, Vec<usize>),
+    /// A key for each id; `None`: there is no such term.
+    KeysOfIds(Vec<Option<Vec<u8>>>),
+    /// An id for each key; `None`: there is no such term.
+    IdsOfKeys(Vec<Option<VertexId>>),
+}
+
+/// Why a part could not answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unanswered {
+    #[error(transparent)]
+    View(#[from] ViewError),
+    #[error(transparent)]
+    Lexicon(#[from] LexiconError),
+}
+
+/// Answers a question by what is here.
+pub(crate) fn answer<P: GraphView, T: PartTerms>(
+    question: &Question,
+    part: &P,
+    terms: &T,
+) -> Result<Answer, Unanswered> {
+    Ok(match question {
+        Question::Set(name) => Answer::Set(set(name, part)?),
+        Question::Extent(segment, scope) => {
+            let scope = scope.as_scope();
+            let mut lists = Lists::new();
+            at_once(part.lists(*segment, &[], scope, &mut lists)?);
+            Answer::Extent(Extent {
+                edges: part.edges(*segment, scope)?,
+                has_keys: !part.keys(*segment)?.is_empty(),
+                is_exact: lists.is_exact(),
+            })
+        }
+        Question::Lists(segment, scope, keys) => {
+            let mut lists = Lists::new();
+            at_once(part.lists(*segment, keys, scope.as_scope(), &mut lists)?);
+            Answer::Lists(Rows::of(&lists, scope.as_scope())?)
+        }
+        Question::PredicatesOf(direction, vertices) => {
+            let (mut predicates, mut ends) = (Vec::new(), Vec::new());
+            at_once(part.predicates_of(*direction, vertices, &mut predicates, &mut ends)?);
+            Answer::PredicatesOf(predicates, ends.iter().map(|end| *end as usize).collect())
+        }
+        Question::KeysOfIds(ids) => {
+            let mut keys = Vec::with_capacity(ids.len());
+            terms.keys_of(ids, &mut |key| keys.push(key.map(<[u8]>::to_vec)))?;
+            Answer::KeysOfIds(keys)
+        }
+        Question::IdsOfKeys(kind, keys) => {
+            let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+            let mut ids = Vec::with_capacity(keys.len());
+            terms.ids_of(*kind, &keys, &mut ids)?;
+            Answer::IdsOfKeys(ids)
+        }
+    })
+}
+
+fn set<P: GraphView>(name: &SetName, part: &P) -> Result<Vec<VertexId>, ViewError> {
+    let mut into = Vec::new();
+    let set = match name {
+        SetName::Keys(segment) => part.keys(*segment)?,
+        SetName::Vertices(direction) => part.vertices(*direction)?,
+        SetName::KeysOfGraph(segment, graph) => {
+            part.keys_of_graph(*segment, *graph, &mut into)?;
+            return Ok(into);
+        }
+        SetName::NamedGraphs => return part.named_graphs(),
+    };
+    set.decode(0, set.len(), &mut into)?;
+    Ok(into)
+}
+
+fn at_once(progress: Progress) {
+    assert_eq!(progress, Progress::Ready, "a part lets nobody wait");
+}
+
+impl Question {
+    pub(crate) fn write(&self, out: &mut Writer) {
+        match self {
+            Question::Set(name) => {
+                out.byte(0);
+                name.write(out);
+            }
+            Question::Extent(segment, scope) => {
+                out.byte(1);
+                write_segment(*segment, out);
+                scope.write(out);
+            }
+            Question::Lists(segment, scope, keys) => {
+                out.byte(2);
+                write_segment(*segment, out);
+                scope.write(out);
+                out.ids(keys);
+            }
+            Question::PredicatesOf(direction, vertices) => {
+                out.byte(3);
+                out.byte(*direction as u8);
+                out.ids(vertices);
+            }
+            Question::KeysOfIds(ids) => {
+                out.byte(4);
+                out.ids(ids);
+            }
+            Question::IdsOfKeys(kind, keys) => {
+                out.byte(5);
+                out.byte(*kind as u8);
+                out.number(keys.len() as u64);
+                keys.iter().for_each(|key| out.bytes(key));
+            }
+        }
+    }
+
+    pub(crate) fn read(from: &mut Reader<'_>) -> Result<Question, Malformed> {
+        Ok(match from.byte()? {
+            0 => Question::Set(SetName::read(from)?),
+            1 => Question::Extent(read_segment(from)?, OwnedScope::read(from)?),
+            2 => Question::Lists(read_segment(from)?, OwnedScope::read(from)?, from.ids()?),
+            3 => Question::PredicatesOf(read_direction(from)?, from.ids()?),
+            4 => Question::KeysOfIds(from.ids()?),
+            5 => {
+                let kind = Tag::from_number(from.byte()?).filter(|tag| tag.is_dictionary());
+                let kind = kind.ok_or_else(|| from.malformed("terms of a kind without keys"))?;
+                let count = from.count(1)?;
+                let keys = (0..count).map(|_| from.bytes().map(<[u8]>::to_vec));
+                Question::IdsOfKeys(kind, keys.collect::<Result<_, _>>()?)
+            }
+            _ => return Err(from.malformed("a question of no kind")),
+        })
+    }
+
+    /// Whether an answer is one to this question, as far as that can be told: for one that came from elsewhere.
+    pub(crate) fn fits(&self, answer: &Answer) -> bool {
+        match (self, answer) {
+            (Question::Set(_), Answer::Set(set)) => set.is_sorted_by(|one, next| one < next),
+            (Question::Extent(..), Answer::Extent(_)) => true,
+            (Question::Lists(_, scope, keys), Answer::Lists(rows)) => {
+                rows.is_sound(keys.len(), scope.as_scope().binds_graph())
+            }
+            (Question::PredicatesOf(_, vertices), Answer::PredicatesOf(predicates, ends)) => {
+                ends.len() == vertices.len()
+                    && ends.is_sorted()
+                    && ends.last().copied().unwrap_or(0) == predicates.len()
+            }
+            (Question::KeysOfIds(ids), Answer::KeysOfIds(keys)) => keys.len() == ids.len(),
+            (Question::IdsOfKeys(_, keys), Answer::IdsOfKeys(ids)) => ids.len() == keys.len(),
+            _ => false,
+        }
+    }
+}
+
+impl SetName {
+    fn write(&self, out: &mut Writer) {
+        match self {
+            SetName::Keys(segment) => {
+                out.byte(0);
+                write_segment(*segment, out);
+            }
+            SetName::Vertices(direction) => {
+                out.byte(1);
+                out.byte(*direction as u8);
+            }
+            SetName::KeysOfGraph(segment, graph) => {
+                out.byte(2);
+                write_segment(*segment, out);
+                out.id(*graph);
+            }
+            SetName::NamedGraphs => out.byte(3),
+        }
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<SetName, Malformed> {
+        Ok(match from.byte()? {
+            0 => SetName::Keys(read_segment(from)?),
+            1 => SetName::Vertices(read_direction(from)?),
+            2 => SetName::KeysOfGraph(read_segment(from)?, from.id()?),
+            3 => SetName::NamedGraphs,
+            _ => return Err(from.malformed("a set of no kind")),
+        })
+    }
+}
+
+fn write_segment(segment: SegmentKey, out: &mut Writer) {
+    out.number(segment.predicate.0.into());
+    out.byte(segment.direction as u8);
+}
+
+fn read_segment(from: &mut Reader<'_>) -> Result<SegmentKey, Malformed> {
+    Ok(SegmentKey {
+        predicate: PredicateId(from.number32()?),
+        direction: read_direction(from)?,
+    })
+}
+
+fn read_direction(from: &mut Reader<'_>) -> Result<Direction, Malformed> {
+    Ok(if from.truth()? {
+        Direction::In
+    } else {
+        Direction::Out
+    })
+}
+
+impl Answer {
+    pub(crate) fn write(&self, out: &mut Writer) {
+        match self {
+            Answer::Set(set) => {
+                out.byte(0);
+                out.ids(set);
+            }
+            Answer::Extent(extent) => {
+                out.byte(1);
+                out.number(extent.edges.map_or(0, |edges| edges + 1));
+                out.byte(u8::from(extent.has_keys));
+                out.byte(u8::from(extent.is_exact));
+            }
+            Answer::Lists(rows) => {
+                out.byte(2);
+                let degrees = (0..rows.len()).map(|list| rows.range(list).len() as u64);
+                out.numbers(degrees);
+                out.ids(&rows.neighbours);
+                out.ids(&rows.graphs);
+            }
+            Answer::PredicatesOf(predicates, ends) => {
+                out.byte(3);
+                out.numbers(predicates.iter().map(|predicate| predicate.0.into()));
+                out.numbers(ends.iter().map(|end| *end as u64));
+            }
+            Answer::KeysOfIds(keys) => {
+                out.byte(4);
+                out.number(keys.len() as u64);
+                for key in keys {
+                    out.byte(u8::from(key.is_some()));
+                    key.iter().for_each(|key| out.bytes(key));
+                }
+            }
+            Answer::IdsOfKeys(ids) => {
+                out.byte(5);
+                let ids = ids.iter().map(|id| id.unwrap_or(VertexId::UNBOUND));
+                out.ids(&ids.collect::<Vec<_>>());
+            }
+        }
+    }
+
+    pub(crate) fn read(from: &mut Reader<'_>) -> Result<Answer, Malformed> {
+        Ok(match from.byte()? {
+            0 => Answer::Set(from.ids()?),
+            1 => Answer::Extent(Extent {
+                edges: from.number()?.checked_sub(1),
+                has_keys: from.truth()?,
+                is_exact: from.truth()?,
+            }),
+            2 => {
+                let degrees = from.numbers()?;
+                let (mut end, mut ends) = (0u64, Vec::with_capacity(degrees.len()));
+                for degree in degrees {
+                    end = end.saturating_add(degree);
+                    ends.push(usize::try_from(end).unwrap_or(usize::MAX));
+                }
+                Answer::Lists(Rows {
+                    ends,
+                    neighbours: from.ids()?,
+                    graphs: from.ids()?,
+                })
+            }
+            3 => {
+                let predicates = from.count(1)?;
+                let predicates = (0..predicates).map(|_| from.number32().map(PredicateId));
+                let predicates = predicates.collect::<Result<_, _>>()?;
+                let ends = from.numbers()?.into_iter().map(|end| end as usize);
+                Answer::PredicatesOf(predicates, ends.collect())
+            }
+            4 => {
+                let count = from.count(1)?;
+                let mut key = || {
+                    let is_there = from.truth()?;
+                    is_there
+                        .then(|| from.bytes().map(<[u8]>::to_vec))
+                        .transpose()
+                };
+                Answer::KeysOfIds((0..count).map(|_| key()).collect::<Result<_, _>>()?)
+            }
+            5 => {
+                let ids = from.ids()?.into_iter();
+                Answer::IdsOfKeys(
+                    ids.map(|id| Some(id).filter(|id| !id.is_unbound()))
+                        .collect(),
+                )
+            }
+            _ => return Err(from.malformed("an answer of no kind")),
+        })
+    }
+}

@@ -1,0 +1,307 @@
+//! Which rows of a section go to which node, and how they are walked there.
+//!
+//! | mode | rows of a section with a home | |
+//! |---|---|---|
+//! | fork-join | to the owners of what they look at | what is looked at is never sent |
+//! | in place | stay | what they look at is fetched |
+//! | dynamic | whichever costs less, chunk by chunk | |
+//!
+//! **Cost** of a chunk: shipping it is a message for each other node that owns something of it, and its bytes; fetching is a
+//! question and an answer for each, a key for each distinct vertex, and the neighbours that these are expected to have. What a
+//! message and a byte cost is the fabric's to say. A vertex with very many neighbours makes fetching dear by itself, because
+//! the estimate is the planner's rows of the next step for each row that comes.
+
+use crate::home::{Home, Place};
+use crate::message::{Message, Mode};
+use crate::run::{At, Run};
+use crate::table::Table;
+use crate::terms::PartTerms;
+use explore::local::LocalTerms;
+use explore::{Chunk, Execution, WalkError};
+use hashbrown::HashSet;
+use query::plan::Slot;
+use rdf::{Tag, VertexId};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use store::view::{GraphView, ViewError};
+
+/// Bytes of cells after which a table is sent.
+const TABLE_BYTES: usize = 32 << 10;
+
+/// Where a table goes, and whether what it needs is fetched there.
+type Target = (u16, bool);
+
+/// Rows on their way out of a section.
+#[derive(Default)]
+pub(crate) struct Outbox {
+    tables: BTreeMap<Target, Table>,
+    /// Encoded, but nobody has room.
+    stuck: VecDeque<(Target, Parcel)>,
+}
+
+/// A table as it travels.
+enum Parcel {
+    Here(query::wire::Rows),
+    Bytes(Vec<u8>),
+}
+
+impl Outbox {
+    /// Takes a chunk of rows for the next section, and sends what is enough for a message.
+    pub(crate) fn take<P, T>(
+        &mut self,
+        run: &Arc<Run<P, T>>,
+        at: At,
+        execution: &Execution,
+        chunk: &Chunk,
+        made: &mut u64,
+    ) -> Result<(), WalkError>
+    where
+        P: GraphView + Send + Sync + 'static,
+        T: PartTerms,
+    {
+        self.deal(run, at, chunk);
+        let is_full = |table: &mut Table| table.bytes() >= TABLE_BYTES;
+        let full: Vec<(Target, Table)> = self
+            .tables
+            .extract_if(.., |_, table| is_full(table))
+            .collect();
+        self.pack(run, execution, full)?;
+        self.flush_stuck(run, at, made)?;
+        Ok(())
+    }
+
+    /// Sends all; `false`: somebody has no room.
+    pub(crate) fn flush<P, T>(
+        &mut self,
+        run: &Arc<Run<P, T>>,
+        at: At,
+        execution: &Execution,
+        made: &mut u64,
+    ) -> Result<bool, WalkError>
+    where
+        P: GraphView + Send + Sync + 'static,
+        T: PartTerms,
+    {
+        let tables = std::mem::take(&mut self.tables);
+        self.pack(run, execution, tables.into_iter().collect())?;
+        self.flush_stuck(run, at, made)
+    }
+
+    /// Sends what nobody had room for; `false`: somebody has none yet.
+    pub(crate) fn flush_stuck<P, T>(
+        &mut self,
+        run: &Arc<Run<P, T>>,
+        at: At,
+        made: &mut u64,
+    ) -> Result<bool, WalkError>
+    where
+        P: GraphView + Send + Sync + 'static,
+        T: PartTerms,
+    {
+        for _ in 0..self.stuck.len() {
+            let Some((target, parcel)) = self.stuck.pop_front() else {
+                break;
+            };
+            if !run.sends(at.section + 1, target.0, at) {
+                self.stuck.push_back((target, parcel));
+                continue;
+            }
+            *made += 1;
+            send(run, at.section + 1, target, parcel)?;
+        }
+        Ok(self.stuck.is_empty())
+    }
+
+    fn pack<P, T>(
+        &mut self,
+        run: &Arc<Run<P, T>>,
+        execution: &Execution,
+        tables: Vec<(Target, Table)>,
+    ) -> Result<(), WalkError>
+    where
+        P: GraphView + Send + Sync + 'static,
+        T: PartTerms,
+    {
+        if tables.is_empty() {
+            return Ok(());
+        }
+        let here = run.ground.here();
+        let bytes_max = run.ground.fabric().facts().limits.message_bytes_max / 2;
+        let stuck = &mut self.stuck;
+        let packed = execution.prepared(|prepared| {
+            for (target, table) in tables {
+                pack_one(
+                    target,
+                    table,
+                    prepared.locals(),
+                    target.0 == here,
+                    bytes_max,
+                    stuck,
+                )?;
+            }
+            Ok::<(), String>(())
+        });
+        let packed = packed.expect("it gave rows, so it is prepared");
+        packed.map_err(|what| elsewhere(here, what))
+    }
+
+    /// Puts the rows of a chunk where they go.
+    fn deal<P, T>(&mut self, run: &Arc<Run<P, T>>, at: At, chunk: &Chunk)
+    where
+        P: GraphView + Send + Sync + 'static,
+        T: PartTerms,
+    {
+        let here = run.ground.here();
+        let next = &run.sections[at.section + 1];
+        let mut all_to = |target: Target| self.tables.entry(target).or_default().append(chunk);
+        let home = match next.place {
+            Place::Here => return all_to((here, at.in_place)),
+            Place::Together => return all_to((run.id.home, false)),
+            Place::Home(_) if run.mode == Mode::InPlace => return all_to((here, true)),
+            Place::Home(home) => home,
+        };
+        let placement = run.ground.placement();
+        match home {
+            Home::All if run.mode == Mode::ForkJoin || placement.nodes() == 1 => {
+                (0..placement.nodes()).for_each(|node| all_to((node, false)));
+            }
+            // With rows of its own each node would look at its share of what all have.
+            Home::All => all_to((here, true)),
+            Home::Vertex(vertex) => all_to((placement.owner(vertex), false)),
+            Home::Column(slot) => {
+                let places = by_owner(run, chunk, slot);
+                let fetches =
+                    run.mode == Mode::Dynamic && is_fetching_cheaper(run, at, chunk, slot, &places);
+                for (node, places) in places {
+                    let target = match fetches {
+                        true => (here, node != here),
+                        false => (node, false),
+                    };
+                    self.tables
+                        .entry(target)
+                        .or_default()
+                        .gather(chunk, &places);
+                }
+            }
+        }
+    }
+}
+
+/// The rows of a chunk by the owner of a column's vertex.
+fn by_owner<P, T>(run: &Arc<Run<P, T>>, chunk: &Chunk, slot: Slot) -> BTreeMap<u16, Vec<u32>>
+where
+    P: GraphView + Send + Sync + 'static,
+    T: PartTerms,
+{
+    let here = run.ground.here();
+    let placement = run.ground.placement();
+    let cells = chunk.column(slot).expect("a home column is alive");
+    let mut places: BTreeMap<u16, Vec<u32>> = BTreeMap::new();
+    for (row, &vertex) in (0..).zip(cells) {
+        // What has no owner has nothing anywhere.
+        let stays = vertex.has_tag(Tag::QueryLocal) || vertex.is_unbound();
+        let owner = if stays { here } else { placement.owner(vertex) };
+        places.entry(owner).or_default().push(row);
+    }
+    places
+}
+
+/// Whether what rows of other owners need is cheaper to bring than the rows are to send.
+fn is_fetching_cheaper<P, T>(
+    run: &Arc<Run<P, T>>,
+    at: At,
+    chunk: &Chunk,
+    slot: Slot,
+    places: &BTreeMap<u16, Vec<u32>>,
+) -> bool
+where
+    P: GraphView + Send + Sync + 'static,
+    T: PartTerms,
+{
+    let here = run.ground.here();
+    let cells = chunk.column(slot).expect("a home column is alive");
+    let away = places.iter().filter(|(node, _)| **node != here);
+    let rows: Vec<u32> = away
+        .clone()
+        .flat_map(|(_, rows)| rows.iter().copied())
+        .collect();
+    if rows.is_empty() {
+        return false;
+    }
+    let vertices = rows.iter().map(|row| cells[*row as usize]);
+    let distinct = vertices.collect::<HashSet<VertexId>>().len();
+    let steps = &run.plan().steps;
+    let step = run.sections[at.section + 1].steps.start;
+    let arriving = step
+        .checked_sub(1)
+        .map_or(1.0, |before| steps[before].estimate.rows);
+    let leaving = steps.get(step).map_or(1.0, |step| step.estimate.rows);
+    let neighbours = (leaving / arriving.max(1.0)).clamp(0.0, 1e9) * rows.len() as f64;
+    let facts = run.ground.fabric().facts();
+    let nodes = away.count() as f64;
+    let per_byte = facts.ns_per_kib as f64 / 1024.0;
+    let message = facts.round_trip_ns as f64 / 2.0;
+    let width = chunk.slots().count() as f64;
+    let ships = nodes * message + rows.len() as f64 * width * 8.0 * per_byte;
+    let fetches = nodes * 2.0 * message + (distinct as f64 * 12.0 + neighbours * 4.0) * per_byte;
+    fetches < ships
+}
+
+fn pack_one(
+    target: Target,
+    table: Table,
+    locals: &LocalTerms<'_>,
+    is_here: bool,
+    bytes_max: usize,
+    into: &mut VecDeque<(Target, Parcel)>,
+) -> Result<(), String> {
+    if is_here {
+        into.push_back((target, Parcel::Here(table.pass(locals)?)));
+        return Ok(());
+    }
+    let mut bytes = Vec::new();
+    let encoded = table.encode(locals, &mut bytes);
+    encoded.map_err(|error| error.to_string())?;
+    if bytes.len() > bytes_max && table.rows > 1 && !table.columns.is_empty() {
+        // Long texts: half of the rows each.
+        for half in table.halves() {
+            pack_one(target, half, locals, is_here, bytes_max, into)?;
+        }
+        return Ok(());
+    }
+    into.push_back((target, Parcel::Bytes(bytes)));
+    Ok(())
+}
+
+fn send<P, T>(
+    run: &Arc<Run<P, T>>,
+    section: usize,
+    (to, in_place): Target,
+    parcel: Parcel,
+) -> Result<(), WalkError>
+where
+    P: GraphView + Send + Sync + 'static,
+    T: PartTerms,
+{
+    let here = run.ground.here();
+    match parcel {
+        Parcel::Here(rows) => {
+            let accepted = run.accept(here, At { section, in_place }, rows);
+            accepted.map_err(|what| elsewhere(here, what))
+        }
+        Parcel::Bytes(rows) => {
+            let message = Message::Rows {
+                query: run.id,
+                section: section as u32,
+                in_place,
+                rows,
+            };
+            let sent = run.ground.send(to, &message);
+            sent.map_err(|error| elsewhere(to, error.to_string()))
+        }
+    }
+}
+
+fn elsewhere(node: u16, what: String) -> WalkError {
+    ViewError::Elsewhere { node, what }.into()
+}

@@ -1,0 +1,400 @@
+//! A query on one node: its sections, what has come for each, and what is under way to others.
+//!
+//! ```text
+//!  tables --> inbox of section k --[walk of its steps]--> outbox per owner --> section k + 1
+//!             (bounded: 8 of a sender)                    (32 KiB)
+//! ```
+//!
+//! There is no tree of forks to join and no barrier: a section works off whatever has come, on every node at once
+//! (OSDI'16 section 5.3, fork-join, between sections). A sender may have [`WINDOW`] tables under way to a section of a node;
+//! one more is sent when one has been worked off. Rows only go to later sections, and the last one's leave with the answer,
+//! so somebody can always go on: memory is bounded and nothing waits in a circle.
+//!
+//! Each section can be walked in two ways. At its home it asks for what is owned here; in place it has rows of anybody, and
+//! fetches. Which way a table goes is its sender's choice ([`crate::route`]).
+
+use crate::error::Failure;
+use crate::ground::Ground;
+use crate::halt::Halt;
+use crate::home::{Home, Homes, Place, Section};
+use crate::host::Host;
+use crate::lexicon::RemoteLexicon;
+use crate::message::{Begin, Message, Mode, QueryId, Took};
+use crate::session::Session;
+use crate::share::Share;
+use crate::stage::Stage;
+use crate::tally::Tally;
+use crate::terms::PartTerms;
+use crate::view::RemoteView;
+use explore::{Execution, MemoryBudget, Options, Origin, Service, Stop};
+use hashbrown::HashMap;
+use oxsdatatypes::DateTime;
+use query::plan::Plan;
+use query::wire::Rows;
+use rdf::{Ticket, VertexId};
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use store::view::GraphView;
+
+/// Tables that may be under way from one node to one section of another.
+pub(crate) const WINDOW: usize = 8;
+
+/// A section of a query on this node, walked one way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct At {
+    pub(crate) section: usize,
+    pub(crate) in_place: bool,
+}
+
+/// What a walk of a query is made of.
+pub(crate) struct Materials {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) ids: Vec<Option<VertexId>>,
+    pub(crate) now: DateTime,
+    pub(crate) seed: u64,
+    pub(crate) chunk_rows: usize,
+    pub(crate) memory: Arc<dyn MemoryBudget + Send>,
+    pub(crate) service: Option<Arc<dyn Service + Send>>,
+}
+
+/// Tables under way, by the section and node that they go to.
+#[derive(Default)]
+struct Traffic {
+    under_way: HashMap<(usize, u16), usize>,
+    /// Nodes that were sent a table.
+    touched: BTreeSet<u16>,
+    /// Who waits for room to send to a section.
+    blocked: BTreeSet<At>,
+}
+
+/// What only the node knows that was asked.
+pub(crate) struct AtHome {
+    pub(crate) tally: Tally,
+    pub(crate) failure: Option<Failure>,
+    /// Completes when the last section has something to do.
+    pub(crate) news: Option<Ticket>,
+    /// Whom it was sent to.
+    pub(crate) nodes: Vec<u16>,
+}
+
+/// See the module's documentation.
+pub(crate) struct Run<P, T> {
+    pub(crate) id: QueryId,
+    pub(crate) ground: Arc<Ground<P, T>>,
+    pub(crate) mode: Mode,
+    pub(crate) sections: Vec<Section>,
+    pub(crate) stages: Vec<[Stage; 2]>,
+    pub(crate) halt: Arc<Halt>,
+    pub(crate) session: Arc<Session>,
+    materials: Materials,
+    pub(crate) scheduler: Arc<Scheduler<P, T>>,
+    traffic: Mutex<Traffic>,
+    home: Option<Mutex<AtHome>>,
+}
+
+fn lock<V>(mutex: &Mutex<V>) -> MutexGuard<'_, V> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
+    /// A query that begins here. `nodes`: whom it is sent to, where it was asked here.
+    pub(crate) fn new(
+        id: QueryId,
+        ground: &Arc<Ground<P, T>>,
+        scheduler: &Arc<Scheduler<P, T>>,
+        mode: Mode,
+        materials: Materials,
+        halt: Halt,
+    ) -> Run<P, T> {
+        let homes = Homes {
+            plan: &materials.plan,
+            ids: &materials.ids,
+            kind: ground.kind(),
+        };
+        let sections = homes.sections();
+        let stages = sections.iter().map(|_| <[Stage; 2]>::default()).collect();
+        let mut run = Run {
+            id,
+            ground: Arc::clone(ground),
+            mode,
+            stages,
+            halt: Arc::new(halt),
+            session: Arc::new(Session::new(Arc::clone(&materials.memory))),
+            materials,
+            scheduler: Arc::clone(scheduler),
+            traffic: Mutex::default(),
+            home: None,
+            sections,
+        };
+        if id.home == ground.here() {
+            let starts = run.starts();
+            let gives_last = run.sections.iter();
+            let gives_last = gives_last.map(|section| section.place == Place::Together);
+            run.home = Some(Mutex::new(AtHome {
+                tally: Tally::new(starts.len() as u64, gives_last),
+                failure: None,
+                news: None,
+                nodes: Vec::new(),
+            }));
+        }
+        run
+    }
+
+    pub(crate) fn plan(&self) -> &Arc<Plan> {
+        &self.materials.plan
+    }
+
+    pub(crate) fn width(&self) -> usize {
+        self.materials.plan.variables.len()
+    }
+
+    pub(crate) fn chunk_rows(&self) -> u64 {
+        self.materials.chunk_rows as u64
+    }
+
+    /// Who makes the first row.
+    pub(crate) fn starts(&self) -> Vec<u16> {
+        match self.sections[0].place {
+            Place::Home(Home::All) => (0..self.ground.placement().nodes()).collect(),
+            Place::Home(Home::Vertex(vertex)) => vec![self.ground.placement().owner(vertex)],
+            Place::Home(Home::Column(_)) => unreachable!("the first row has no columns"),
+            Place::Here | Place::Together => vec![self.id.home],
+        }
+    }
+
+    /// Whether this node walks a section by itself: the last one is walked by whoever asked.
+    pub(crate) fn is_last(&self, section: usize) -> bool {
+        section + 1 == self.sections.len()
+    }
+
+    pub(crate) fn stage(&self, at: At) -> &Stage {
+        &self.stages[at.section][usize::from(at.in_place)]
+    }
+
+    /// A walk of a section.
+    pub(crate) fn execution(&self, at: At) -> Execution {
+        let section = &self.sections[at.section];
+        let share = match at.in_place {
+            true => Share::Whole,
+            false => section.share,
+        };
+        let view = RemoteView::new(&self.ground, &self.session, share);
+        let lexicon = RemoteLexicon::new(&self.ground, &self.session);
+        let now = self.materials.now;
+        // Walks with one seed would draw the same numbers for different rows.
+        let walk =
+            u64::from(self.ground.here()) << 17 | (at.section as u64) << 1 | u64::from(at.in_place);
+        Execution::new(Origin {
+            ground: (Arc::new(view), Arc::new(lexicon)),
+            plan: Arc::clone(&self.materials.plan),
+            constants: self.materials.ids.clone(),
+            steps: Some(section.steps.clone()),
+            clock: Arc::new(move || now),
+            seed: self.materials.seed ^ walk << 24,
+            service: self.materials.service.clone(),
+            memory: Arc::clone(&self.materials.memory),
+            stop: Arc::clone(&self.halt) as Arc<dyn Stop + Send>,
+            options: Options {
+                chunk_rows: self.materials.chunk_rows,
+                runs_per_call: RUNS_PER_CALL,
+                ..Options::default()
+            },
+        })
+    }
+
+    /// Notes that a table goes to a section of a node; `false`: there is no room, and `blocked` will be told when there is.
+    pub(crate) fn sends(&self, section: usize, to: u16, blocked: At) -> bool {
+        let mut traffic = lock(&self.traffic);
+        let under_way = traffic.under_way.entry((section, to)).or_default();
+        if *under_way >= WINDOW {
+            traffic.blocked.insert(blocked);
+            return false;
+        }
+        *under_way += 1;
+        traffic.touched.insert(to);
+        true
+    }
+
+    /// A table was worked off by a section of a node; who waited for room.
+    pub(crate) fn has_room(&self, section: usize, of: u16) -> Vec<At> {
+        let mut traffic = lock(&self.traffic);
+        if let Some(under_way) = traffic.under_way.get_mut(&(section, of)) {
+            *under_way = under_way.saturating_sub(1);
+        }
+        let waits = |at: &At| at.section + 1 == section;
+        traffic.blocked.extract_if(.., waits).collect()
+    }
+
+    /// Whether rows went to a node, or it was told to start.
+    pub(crate) fn needs(&self, node: u16) -> bool {
+        let is_touched = lock(&self.traffic).touched.contains(&node);
+        is_touched || self.id.home == node || (self.home.is_some() && self.starts().contains(&node))
+    }
+
+    pub(crate) fn at_home(&self) -> Option<MutexGuard<'_, AtHome>> {
+        self.home.as_ref().map(lock)
+    }
+
+    /// Says that the last section has something to do.
+    pub(crate) fn news(&self) {
+        let ticket = self.at_home().and_then(|mut home| home.news.take());
+        if let Some(ticket) = ticket {
+            self.ground.desk().done(ticket);
+        }
+    }
+
+    /// The query cannot go on; told to whoever asked.
+    pub(crate) fn fail(&self, failure: Failure) {
+        self.halt.end();
+        if let Some(mut home) = self.at_home() {
+            home.failure.get_or_insert(failure);
+            drop(home);
+            self.news();
+            return;
+        }
+        let what = match failure {
+            Failure::Elsewhere { node, what } if node != self.ground.here() => {
+                format!("node {node}: {what}")
+            }
+            Failure::Elsewhere { what, .. } => what,
+            failure => store::view::ViewError::from(failure).to_string(),
+        };
+        let query = self.id;
+        // Where that does not arrive the one that asked is away, and wants to know nothing.
+        let _ = self
+            .ground
+            .send(self.id.home, &Message::Failed { query, what });
+    }
+
+    /// Checks and keeps rows for a section. The error says why they are none.
+    pub(crate) fn accept(self: &Arc<Self>, from: u16, at: At, rows: Rows) -> Result<(), String> {
+        if at.section == 0 || at.section >= self.sections.len() {
+            return Err(format!(
+                "section {} of a plan that has {}",
+                at.section,
+                self.sections.len()
+            ));
+        }
+        if self.is_last(at.section) && self.home.is_none() {
+            return Err("the last section is walked where the query was asked".to_owned());
+        }
+        self.stage(at).arrive(from, rows);
+        self.schedule(at);
+        Ok(())
+    }
+
+    /// Has a section walked on.
+    pub(crate) fn schedule(self: &Arc<Self>, at: At) {
+        if self.is_last(at.section) {
+            self.news();
+        } else if self.stage(at).is_to_be_queued() {
+            self.scheduler.push(Arc::clone(self), at);
+        }
+    }
+
+    /// Tables of a section were worked off here; told to whoever asked.
+    pub(crate) fn took(self: &Arc<Self>, at: At, tables: u64, made: u64) {
+        let took = Took {
+            section: at.section as u32,
+            tables,
+            made,
+        };
+        match &self.home {
+            Some(_) => self.count(&took),
+            None => {
+                let _ = self
+                    .ground
+                    .send(self.id.home, &Message::Took(self.id, took));
+            }
+        }
+    }
+
+    /// Counts what somebody has worked off. Where that ends the input of a section it is told.
+    pub(crate) fn count(self: &Arc<Self>, took: &Took) {
+        let Some(mut home) = self.at_home() else {
+            return;
+        };
+        let section = took.section as usize;
+        if home.tally.took(section, took.tables, took.made).is_err() {
+            drop(home);
+            self.fail(Failure::Elsewhere {
+                node: self.id.home,
+                what: format!("rows of section {section} were counted that cannot be"),
+            });
+            return;
+        }
+        self.look(home);
+    }
+
+    /// A section that looks at rows together has given its last ones.
+    pub(crate) fn is_through(self: &Arc<Self>, section: usize) {
+        if let Some(mut home) = self.at_home() {
+            home.tally.is_through(section);
+            self.look(home);
+        }
+    }
+
+    fn look(self: &Arc<Self>, mut home: MutexGuard<'_, AtHome>) {
+        let ended = home.tally.ended();
+        drop(home);
+        if let Some(section) = ended {
+            let at = At {
+                section,
+                in_place: false,
+            };
+            self.stage(at).end();
+            self.schedule(at);
+        }
+    }
+
+    /// What other nodes are told of it.
+    pub(crate) fn begin(&self, time: Option<Duration>, memory_bytes: u64) -> Result<Begin, String> {
+        let mut plan = Vec::new();
+        let materials = &self.materials;
+        let encoded = query::wire::encode_plan(&materials.plan, &materials.ids, &mut plan);
+        encoded.map_err(|error| error.to_string())?;
+        Ok(Begin {
+            mode: self.mode,
+            time_ns: time.map_or(u64::MAX, |time| {
+                u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+            }),
+            memory_bytes,
+            chunk_rows: materials.chunk_rows as u64,
+            seed: materials.seed,
+            now: materials.now.to_string(),
+            plan,
+        })
+    }
+}
+
+/// Sections that have something to do, of all queries of a node.
+pub(crate) struct Scheduler<P, T> {
+    queue: Mutex<VecDeque<(Arc<Run<P, T>>, At)>>,
+    host: Arc<dyn Host>,
+}
+
+impl<P, T> Scheduler<P, T> {
+    pub(crate) fn new(host: Arc<dyn Host>) -> Scheduler<P, T> {
+        Scheduler {
+            queue: Mutex::default(),
+            host,
+        }
+    }
+
+    pub(crate) fn host(&self) -> &Arc<dyn Host> {
+        &self.host
+    }
+
+    pub(crate) fn push(&self, run: Arc<Run<P, T>>, at: At) {
+        lock(&self.queue).push_back((run, at));
+        self.host.wake();
+    }
+
+    pub(crate) fn pop(&self) -> Option<(Arc<Run<P, T>>, At)> {
+        lock(&self.queue).pop_front()
+    }
+}
+
+/// Calls of steps in one call of a walk: about a millisecond.
+const RUNS_PER_CALL: u32 = 64;

@@ -1,0 +1,107 @@
+//! A query that was asked here: its rows, as they come from all nodes.
+//!
+//! It is walked on as an [`explore::Execution`] is: a call gives rows, or says what to wait for. Dropped, it ends everywhere.
+
+use crate::node::Node;
+use crate::run::{At, Run};
+use crate::stage::Advance;
+use crate::terms::PartTerms;
+use explore::{Chunk, Prepared, Status, WalkError};
+use rdf::Ticket;
+use std::sync::Arc;
+use std::time::Duration;
+use store::view::{GraphView, ViewError};
+
+/// See the module's documentation.
+pub struct Running<P: GraphView + Send + Sync + 'static, T: PartTerms> {
+    node: Arc<Node<P, T>>,
+    run: Arc<Run<P, T>>,
+    is_over: bool,
+}
+
+impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Running<P, T> {
+    pub(crate) fn new(node: Arc<Node<P, T>>, run: Arc<Run<P, T>>) -> Self {
+        Running {
+            node,
+            run,
+            is_over: false,
+        }
+    }
+
+    fn last(&self) -> At {
+        At {
+            section: self.run.sections.len() - 1,
+            in_place: false,
+        }
+    }
+
+    /// Fills `out` with the next rows, as [`explore::Execution::next`] does. After [`Status::Done`] or an error there are no
+    /// more rows. An answer is whole or an error.
+    pub fn next(&mut self, out: &mut Chunk) -> Result<Status, WalkError> {
+        if self.is_over {
+            return Ok(Status::Done);
+        }
+        let news = self.news()?;
+        let at = self.last();
+        let advanced = self.run.stage(at).advance(&self.run, at, out);
+        if advanced.is_err() || advanced.as_ref().is_ok_and(|one| *one == Advance::Over) {
+            let failure = self.failure();
+            self.finish();
+            failure?;
+        }
+        Ok(match advanced? {
+            Advance::Rows => Status::Rows,
+            Advance::Again => Status::Yield,
+            Advance::Idle => Status::Pending(news),
+            Advance::Waits(ticket) => Status::Pending(ticket),
+            Advance::Over => Status::Done,
+        })
+    }
+
+    /// A ticket that completes when there is something to do.
+    fn news(&mut self) -> Result<Ticket, WalkError> {
+        if let Err(failure) = self.failure() {
+            self.finish();
+            return Err(failure);
+        }
+        let mut home = self.run.at_home().expect("it was asked here");
+        let desk = self.run.ground.desk();
+        Ok(*home.news.get_or_insert_with(|| desk.open()))
+    }
+
+    fn failure(&self) -> Result<(), WalkError> {
+        let home = self.run.at_home().expect("it was asked here");
+        match home.failure.clone() {
+            Some(failure) => Err(ViewError::from(failure).into()),
+            None => Ok(()),
+        }
+    }
+
+    /// Blocks until a ticket of its completes, but not much longer than `patience`; whether it has.
+    pub fn wait(&self, ticket: Ticket, patience: Duration) -> bool {
+        self.run.ground.wait(ticket, patience)
+    }
+
+    /// Shows the prepared plan, whose local terms are those of ids in its rows; `None` before it has given rows.
+    pub fn prepared<V>(&self, show: impl FnOnce(&Prepared<'_>) -> V) -> Option<V> {
+        let stage = self.run.stage(self.last());
+        stage.show(|execution| execution.prepared(show)).flatten()
+    }
+
+    /// Ends it on all nodes.
+    fn finish(&mut self) {
+        if !self.is_over {
+            self.is_over = true;
+            self.run.halt.end();
+            self.node.end_elsewhere(&self.run);
+        }
+    }
+}
+
+impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Drop for Running<P, T> {
+    fn drop(&mut self) {
+        self.finish();
+        self.node.close(self.run.id);
+        self.run.news();
+    }
+}

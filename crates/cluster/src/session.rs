@@ -1,0 +1,291 @@
+//! What one query has been told on one node, kept until it ends.
+//!
+//! Whoever had to wait asks from its beginning again, so what came has to stay: lists by key, sets and extents by name, terms
+//! by id and ids by term. An item is missing, on its way, or here. On its way it has the ticket of the journey that brings it,
+//! so that walks of one query that need the same wait for one journey.
+//!
+//! What is kept is drawn on the query's memory before it is; where that is refused, or somebody did not answer, the session
+//! has failed, and each later question is told so.
+
+use crate::error::Failure;
+use crate::question::{Answer, Extent, OwnedScope, Question, SetName};
+use crate::rows::Rows;
+use explore::MemoryBudget;
+use hashbrown::HashMap;
+use rdf::{Direction, PredicateId, Tag, Ticket, VertexId};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use store::view::SegmentKey;
+
+/// Something that is here or comes.
+#[derive(Clone, Debug)]
+pub(crate) enum Slot<T> {
+    /// With this journey.
+    Coming(Ticket),
+    Here(T),
+}
+
+/// What is wanted of all nodes together.
+#[derive(Clone, Debug)]
+pub(crate) enum Want {
+    Set(SetName),
+    Extent(SegmentKey, OwnedScope),
+    /// Lists of keys that are whole on their owners.
+    Lists(SegmentKey, OwnedScope, Vec<VertexId>),
+    /// Lists of which every node may have a piece.
+    Pieces(SegmentKey, OwnedScope, Vec<VertexId>),
+    PredicatesOf(Direction, Vec<VertexId>),
+    KeysOfIds(Vec<VertexId>),
+    IdsOfKeys(Tag, Vec<Vec<u8>>),
+}
+
+/// Something wanted, on its way: whom what was asked, and what came.
+pub(crate) struct Asked {
+    pub(crate) session: Arc<Session>,
+    pub(crate) want: Want,
+    /// For each node that is asked the question.
+    pub(crate) questions: Vec<(u16, Question)>,
+    answers: Mutex<Vec<Option<Answer>>>,
+}
+
+impl Asked {
+    pub(crate) fn new(
+        session: &Arc<Session>,
+        want: Want,
+        questions: Vec<(u16, Question)>,
+    ) -> Asked {
+        Asked {
+            session: Arc::clone(session),
+            want,
+            answers: Mutex::new(vec![None; questions.len()]),
+            questions,
+        }
+    }
+
+    /// Takes the answer of one that was asked. When it was the last one, all of them are kept, and what is true of the
+    /// graph, whoever asks, is given back.
+    pub(crate) fn answered(&self, place: usize, answer: Result<Answer, Failure>) -> Option<Common> {
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(failure) => {
+                self.session.fail(failure);
+                return None;
+            }
+        };
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        answers[place] = Some(answer);
+        if answers.iter().any(Option::is_none) {
+            return None;
+        }
+        let answers = std::mem::take(&mut *answers)
+            .into_iter()
+            .flatten()
+            .collect();
+        self.session.keep(self, answers)
+    }
+}
+
+/// What holds for every query at one number.
+pub(crate) enum Common {
+    Set(SetName, Arc<Vec<VertexId>>),
+    Extent(SegmentKey, OwnedScope, Extent),
+}
+
+/// Lists by key, of one segment in one scope.
+#[derive(Default)]
+pub(crate) struct Shelf {
+    pub(crate) places: HashMap<VertexId, Slot<usize>>,
+    pub(crate) rows: Rows,
+}
+
+/// What has come.
+#[derive(Default)]
+pub(crate) struct Kept {
+    pub(crate) sets: HashMap<SetName, Slot<Arc<Vec<VertexId>>>>,
+    pub(crate) extents: HashMap<(SegmentKey, OwnedScope), Slot<Extent>>,
+    pub(crate) shelves: HashMap<(SegmentKey, OwnedScope), Shelf>,
+    pub(crate) predicates: HashMap<(Direction, VertexId), Slot<Arc<[PredicateId]>>>,
+    pub(crate) keys: HashMap<VertexId, Slot<Option<Arc<[u8]>>>>,
+    pub(crate) ids: HashMap<(Tag, Vec<u8>), Slot<Option<VertexId>>>,
+    failure: Option<Failure>,
+    /// Drawn on the budget.
+    bytes: u64,
+}
+
+/// See the module's documentation.
+pub(crate) struct Session {
+    memory: Arc<dyn MemoryBudget + Send>,
+    kept: Mutex<Kept>,
+}
+
+/// Bytes of an item besides what it holds: a slot of a hash table at its usual load.
+const ITEM_BYTES: u64 = 48;
+
+impl Session {
+    pub(crate) fn new(memory: Arc<dyn MemoryBudget + Send>) -> Session {
+        Session {
+            memory,
+            kept: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends it: whoever asks is told why.
+    pub(crate) fn fail(&self, failure: Failure) {
+        self.kept().failure.get_or_insert(failure);
+    }
+
+    /// Keeps what all that were asked have answered.
+    fn keep(&self, asked: &Asked, answers: Vec<Answer>) -> Option<Common> {
+        let mut kept = self.kept();
+        let bytes = bytes_of(&answers);
+        if let Err(refused) = self.memory.try_reserve(bytes) {
+            kept.failure.get_or_insert(refused.into());
+            return None;
+        }
+        kept.bytes += bytes;
+        kept.keep(asked, answers)
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.memory.release(self.kept().bytes);
+    }
+}
+
+impl Kept {
+    /// Why nothing more is answered, if so.
+    pub(crate) fn failure(&self) -> Result<(), Failure> {
+        self.failure.clone().map_or(Ok(()), Err)
+    }
+
+    fn keep(&mut self, asked: &Asked, answers: Vec<Answer>) -> Option<Common> {
+        match &asked.want {
+            Want::Set(name) => {
+                let set = Arc::new(union(answers));
+                self.sets.insert(name.clone(), Slot::Here(Arc::clone(&set)));
+                return Some(Common::Set(name.clone(), set));
+            }
+            Want::Extent(segment, scope) => {
+                let extents = answers.into_iter().filter_map(|answer| match answer {
+                    Answer::Extent(extent) => Some(extent),
+                    _ => None,
+                });
+                let extents: Vec<Extent> = extents.collect();
+                let extent = Extent::of_all(extents.iter().copied());
+                let name = (*segment, scope.clone());
+                self.extents.insert(name, Slot::Here(extent));
+                return Some(Common::Extent(*segment, scope.clone(), extent));
+            }
+            Want::Lists(segment, scope, _) => self.keep_lists(*segment, scope, asked, answers),
+            Want::Pieces(segment, scope, keys) => {
+                let pieces: Vec<Rows> = answers.into_iter().filter_map(rows_of).collect();
+                let shelf = self.shelves.entry((*segment, scope.clone())).or_default();
+                for (list, key) in keys.iter().enumerate() {
+                    let at = shelf.rows.len();
+                    shelf.rows.push_merged(list, pieces.iter());
+                    shelf.places.insert(*key, Slot::Here(at));
+                }
+            }
+            Want::PredicatesOf(direction, _) => self.keep_predicates(*direction, asked, answers),
+            Want::KeysOfIds(_) => {
+                for ((_, question), answer) in asked.questions.iter().zip(answers) {
+                    if let (Question::KeysOfIds(ids), Answer::KeysOfIds(keys)) = (question, answer)
+                    {
+                        let keys = keys.into_iter().map(|key| Slot::Here(key.map(Arc::from)));
+                        self.keys.extend(ids.iter().copied().zip(keys));
+                    }
+                }
+            }
+            Want::IdsOfKeys(..) => {
+                for ((_, question), answer) in asked.questions.iter().zip(answers) {
+                    if let (Question::IdsOfKeys(kind, keys), Answer::IdsOfKeys(ids)) =
+                        (question, answer)
+                    {
+                        let names = keys.iter().map(|key| (*kind, key.clone()));
+                        self.ids.extend(names.zip(ids.into_iter().map(Slot::Here)));
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    fn keep_lists(
+        &mut self,
+        segment: SegmentKey,
+        scope: &OwnedScope,
+        asked: &Asked,
+        answers: Vec<Answer>,
+    ) {
+        let shelf = self.shelves.entry((segment, scope.clone())).or_default();
+        for ((_, question), answer) in asked.questions.iter().zip(answers) {
+            let (Question::Lists(.., keys), Some(rows)) = (question, rows_of(answer)) else {
+                continue;
+            };
+            for (list, key) in keys.iter().enumerate() {
+                let at = shelf.rows.len();
+                shelf.rows.push(&rows, list);
+                shelf.places.insert(*key, Slot::Here(at));
+            }
+        }
+    }
+
+    fn keep_predicates(&mut self, direction: Direction, asked: &Asked, answers: Vec<Answer>) {
+        for ((_, question), answer) in asked.questions.iter().zip(answers) {
+            if let (Question::PredicatesOf(_, vertices), Answer::PredicatesOf(predicates, ends)) =
+                (question, answer)
+            {
+                let mut start = 0;
+                for (vertex, end) in vertices.iter().zip(ends) {
+                    let run: Arc<[PredicateId]> = predicates[start..end].into();
+                    self.predicates
+                        .insert((direction, *vertex), Slot::Here(run));
+                    start = end;
+                }
+            }
+        }
+    }
+}
+
+fn rows_of(answer: Answer) -> Option<Rows> {
+    match answer {
+        Answer::Lists(rows) => Some(rows),
+        _ => None,
+    }
+}
+
+/// What is in any of these sets, ascending.
+fn union(answers: Vec<Answer>) -> Vec<VertexId> {
+    let mut all: Vec<VertexId> = Vec::new();
+    for answer in answers {
+        if let Answer::Set(set) = answer {
+            all.extend(set);
+        }
+    }
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Bytes that answers will take when they are kept.
+fn bytes_of(answers: &[Answer]) -> u64 {
+    let of = |answer: &Answer| {
+        let (items, bytes) = match answer {
+            Answer::Set(set) => (1, size_of_val(&set[..])),
+            Answer::Extent(_) => (1, 0),
+            Answer::Lists(rows) => (
+                rows.len(),
+                size_of_val(&rows.neighbours[..]) + size_of_val(&rows.graphs[..]),
+            ),
+            Answer::PredicatesOf(predicates, ends) => (ends.len(), size_of_val(&predicates[..])),
+            Answer::KeysOfIds(keys) => (keys.len(), keys.iter().flatten().map(Vec::len).sum()),
+            Answer::IdsOfKeys(ids) => (ids.len(), 32 * ids.len()),
+        };
+        items as u64 * ITEM_BYTES + bytes as u64
+    };
+    answers.iter().map(of).sum()
+}

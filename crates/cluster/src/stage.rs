@@ -1,0 +1,298 @@
+//! One section of a query on one node: what has come for it, its walk, and what it gives.
+//!
+//! A stage is worked on by one thread at a time, for some milliseconds ([`Stage::advance`]), and parked between: when its walk
+//! waits for what it asked, when nothing has come, or when nobody has room for what it gives. Each of these ends by an event
+//! that has it worked on again.
+//!
+//! A table counts as worked off when the walk asks for more rows and all that it gave is sent: then its sender may send
+//! another, and the node that was asked counts ([`crate::tally`]).
+
+use crate::message::Message;
+use crate::route::Outbox;
+use crate::run::{At, Run};
+use crate::table::{Arriving, failure};
+use crate::terms::PartTerms;
+use explore::{Chunk, Execution, Status, WalkError};
+use query::wire::Rows;
+use rdf::Ticket;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use store::view::GraphView;
+
+/// Calls of a walk, each about a millisecond, until other stages have their turn.
+const CALLS: usize = 8;
+
+const IDLE: u8 = 0;
+const QUEUED: u8 = 1;
+const WORKING: u8 = 2;
+/// Something came while it was worked on.
+const WORKING_AGAIN: u8 = 3;
+
+/// See the module's documentation.
+#[derive(Default)]
+pub(crate) struct Stage {
+    state: AtomicU8,
+    inbox: Mutex<Inbox>,
+    work: Mutex<Work>,
+}
+
+/// What has come.
+#[derive(Default)]
+struct Inbox {
+    tables: VecDeque<(u16, Rows)>,
+    has_ended: bool,
+}
+
+/// What is worked on.
+#[derive(Default)]
+pub(crate) struct Work {
+    execution: Option<Execution>,
+    arriving: Option<(u16, Arriving)>,
+    outbox: Outbox,
+    /// Tables that were worked off, and tables that were sent, since the last time that was said.
+    taken: u64,
+    pub(crate) made: u64,
+    is_over: bool,
+}
+
+/// How far it came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Advance {
+    /// There are rows, for whoever walks the last section.
+    Rows,
+    /// There is more to do.
+    Again,
+    /// Nothing to do until something comes.
+    Idle,
+    /// Nothing to do until this journey is over.
+    Waits(Ticket),
+    /// It gives nothing any more.
+    Over,
+}
+
+fn lock<V>(mutex: &Mutex<V>) -> MutexGuard<'_, V> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Stage {
+    /// Keeps rows that have come.
+    pub(crate) fn arrive(&self, from: u16, rows: Rows) {
+        lock(&self.inbox).tables.push_back((from, rows));
+    }
+
+    /// Nothing more will come.
+    pub(crate) fn end(&self) {
+        lock(&self.inbox).has_ended = true;
+    }
+
+    /// Whether whoever has something for it has to queue it.
+    pub(crate) fn is_to_be_queued(&self) -> bool {
+        let next = |state| match state {
+            IDLE => Some(QUEUED),
+            WORKING => Some(WORKING_AGAIN),
+            _ => None,
+        };
+        let before = self
+            .state
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
+        before == Ok(IDLE)
+    }
+
+    /// Works on it once it was taken off the queue; whether it has to be queued again.
+    pub(crate) fn work<P, T>(&self, run: &Arc<Run<P, T>>, at: At) -> bool
+    where
+        P: GraphView + Send + Sync + 'static,
+        T: PartTerms,
+    {
+        self.state.store(WORKING, Ordering::Release);
+        let mut chunk = Chunk::new();
+        let advanced = match self.advance(run, at, &mut chunk) {
+            Ok(advanced) => advanced,
+            Err(error) => {
+                lock(&self.work).execution = None;
+                run.fail(failure(&error, run.ground.here()));
+                Advance::Over
+            }
+        };
+        if let Advance::Waits(ticket) = advanced {
+            let waiting = Arc::clone(run);
+            let wake = move || waiting.schedule(at);
+            run.ground.when_done(ticket, Box::new(wake));
+        }
+        let next = |state| match state {
+            WORKING if advanced != Advance::Again => Some(IDLE),
+            _ => Some(QUEUED),
+        };
+        let before = self
+            .state
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
+        before != Ok(WORKING) || advanced == Advance::Again
+    }
+
+    /// Walks on. Rows go to the next section; of the last one they are given in `out`.
+    pub(crate) fn advance<P, T>(
+        &self,
+        run: &Arc<Run<P, T>>,
+        at: At,
+        out: &mut Chunk,
+    ) -> Result<Advance, WalkError>
+    where
+        P: GraphView + Send + Sync + 'static,
+        T: PartTerms,
+    {
+        let mut work = lock(&self.work);
+        let work = &mut *work;
+        for _ in 0..CALLS {
+            if run.halt.is_over() {
+                work.execution = None;
+                return Ok(Advance::Over);
+            }
+            if !work.outbox.flush_stuck(run, at, &mut work.made)? {
+                return Ok(Advance::Idle);
+            }
+            if work.is_over {
+                self.forget_input(run, at, work);
+                return Ok(Advance::Over);
+            }
+            let execution = work.execution.get_or_insert_with(|| run.execution(at));
+            match execution.next(out)? {
+                Status::Rows if run.is_last(at.section) => return Ok(Advance::Rows),
+                Status::Rows => work.outbox.take(run, at, execution, out, &mut work.made)?,
+                Status::Yield => {}
+                Status::Pending(ticket) => return Ok(Advance::Waits(ticket)),
+                Status::Starved => {
+                    if !self.feed(run, at, work)? {
+                        return Ok(Advance::Idle);
+                    }
+                }
+                Status::Done => self.over(run, at, work)?,
+            }
+        }
+        Ok(Advance::Again)
+    }
+
+    /// Gives the walk rows, or tells it that there are no more; `false`: there is nothing to give.
+    fn feed<P, T>(&self, run: &Arc<Run<P, T>>, at: At, work: &mut Work) -> Result<bool, WalkError>
+    where
+        P: GraphView + Send + Sync + 'static,
+        T: PartTerms,
+    {
+        let execution = work.execution.as_mut().expect("it has just starved");
+        loop {
+            if let Some((from, arriving)) = &mut work.arriving {
+                if let Some(mut piece) = arriving.next(run.chunk_rows(), run.width()) {
+                    execution.push(&mut piece)?;
+                    return Ok(true);
+                }
+                work.taken += 1;
+                let from = *from;
+                work.arriving = None;
+                give_room(run, at, from);
+            }
+            let mut inbox = lock(&self.inbox);
+            if let Some((from, rows)) = inbox.tables.pop_front() {
+                drop(inbox);
+                let start = run.sections[at.section].steps.start;
+                let arriving = execution.prepared(|prepared| {
+                    let columns = prepared.columns_before(start);
+                    Arriving::new(from, rows, columns, prepared.locals())
+                });
+                let arriving = arriving.expect("it has starved, so it is prepared")?;
+                work.arriving = Some((from, arriving));
+                continue;
+            }
+            let has_ended = inbox.has_ended;
+            drop(inbox);
+            if !work.outbox.flush(run, at, execution, &mut work.made)? {
+                return Ok(false);
+            }
+            self.report(run, at, work);
+            if has_ended {
+                let execution = work.execution.as_mut().expect("it has just starved");
+                execution.end_input();
+            }
+            return Ok(has_ended);
+        }
+    }
+
+    /// The walk gives nothing any more.
+    fn over<P, T>(&self, run: &Arc<Run<P, T>>, at: At, work: &mut Work) -> Result<(), WalkError>
+    where
+        P: GraphView + Send + Sync + 'static,
+        T: PartTerms,
+    {
+        let execution = work.execution.as_mut().expect("it has just given its last");
+        if !work.outbox.flush(run, at, execution, &mut work.made)? {
+            return Ok(());
+        }
+        work.is_over = true;
+        if run.sections[at.section].steps.start == 0 && at.section == 0 {
+            work.taken += 1;
+        }
+        if let Some((from, _)) = work.arriving.take() {
+            work.taken += 1;
+            give_room(run, at, from);
+        }
+        self.forget_input(run, at, work);
+        run.is_through(at.section);
+        Ok(())
+    }
+
+    /// What comes for a walk that needs no more counts as worked off.
+    fn forget_input<P, T>(&self, run: &Arc<Run<P, T>>, at: At, work: &mut Work)
+    where
+        P: GraphView + Send + Sync + 'static,
+        T: PartTerms,
+    {
+        let tables = std::mem::take(&mut lock(&self.inbox).tables);
+        for (from, _) in tables {
+            work.taken += 1;
+            give_room(run, at, from);
+        }
+        self.report(run, at, work);
+    }
+
+    fn report<P, T>(&self, run: &Arc<Run<P, T>>, at: At, work: &mut Work)
+    where
+        P: GraphView + Send + Sync + 'static,
+        T: PartTerms,
+    {
+        if work.taken > 0 || work.made > 0 {
+            let (taken, made) = (work.taken, work.made);
+            (work.taken, work.made) = (0, 0);
+            run.took(at, taken, made);
+        }
+    }
+
+    /// Shows the walk, once there is one.
+    pub(crate) fn show<V>(&self, show: impl FnOnce(&Execution) -> V) -> Option<V> {
+        lock(&self.work).execution.as_ref().map(show)
+    }
+
+    /// Frees what it holds.
+    pub(crate) fn clear(&self) {
+        *lock(&self.inbox) = Inbox::default();
+        *lock(&self.work) = Work::default();
+    }
+}
+
+/// Tells who sent a table that another may come.
+fn give_room<P, T>(run: &Arc<Run<P, T>>, at: At, from: u16)
+where
+    P: GraphView + Send + Sync + 'static,
+    T: PartTerms,
+{
+    if from == run.ground.here() {
+        for blocked in run.has_room(at.section, from) {
+            run.schedule(blocked);
+        }
+        return;
+    }
+    let room = Message::Room {
+        query: run.id,
+        section: at.section as u32,
+    };
+    // Where it is away, it sends no more.
+    let _ = run.ground.send(from, &room);
+}

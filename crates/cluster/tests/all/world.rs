@@ -1,0 +1,357 @@
+//! A graph of plain vectors in parts, each with a node, and one thread that does everything.
+//!
+//! A part that is asked for what it does not own fails the test, and so does a query that nobody can go on with.
+
+use cluster::{Ground, Host, Mode, Node, PartTerms, Question};
+use explore::environment::Service;
+use explore::limits::Unlimited;
+use explore::{Chunk, MemoryBudget, Status};
+use fabric::{Event, Fabric, Local};
+use oxrdf::vocab::rdf as vocabulary;
+use oxrdf::{Dataset, NamedNode, Term, TermRef};
+use query::plan::{Form, Plan};
+use query::statistics::{PredicateStatistics, Statistics};
+use query::{ParseOptions, PlanOptions, Planner};
+use rdf::dictionary::key_hash;
+use rdf::{Lexicon, LexiconError, Placement, Tag, TermBuffer, VertexId, key};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+use testkit::collected::Collected;
+use testkit::plain_graph::{PlainGraph, Quad};
+use testkit::plain_terms::PlainTerms;
+use testkit::random::Random;
+use testkit::suite::Results;
+
+/// Turns without anybody having done anything after which a query hangs.
+const TURNS_MAX: u32 = 1000;
+
+/// The terms that a node has: all, of which it gives what it owns.
+pub struct Owned {
+    terms: Arc<PlainTerms>,
+    placement: Placement,
+    here: u16,
+}
+
+impl Owned {
+    fn term(&self, id: VertexId) -> Option<Term> {
+        let mut terms = TermBuffer::new();
+        self.terms.terms(&[id], &mut terms).ok()?;
+        terms.get(0).map(TermRef::into_owned)
+    }
+
+    fn id(&self, term: &Term) -> Option<VertexId> {
+        let mut ids = Vec::new();
+        self.terms.ids(&[term.as_ref()], &mut ids).ok()?;
+        ids[0]
+    }
+
+    fn key(&self, id: VertexId) -> Option<Vec<u8>> {
+        Some(match self.term(id)? {
+            Term::NamedNode(iri) => iri.as_str().as_bytes().to_vec(),
+            Term::BlankNode(_) => panic!("blank nodes have no key"),
+            Term::Literal(literal) => {
+                let mut key = Vec::new();
+                key::encode_literal(literal.as_ref(), &mut key);
+                key
+            }
+            Term::Triple(triple) => {
+                let parts = [
+                    triple.subject.clone().into(),
+                    triple.predicate.clone().into(),
+                    triple.object.clone(),
+                ];
+                let ids = parts.map(|part: Term| self.id(&part));
+                let [Some(subject), Some(predicate), Some(object)] = ids else {
+                    return None;
+                };
+                key::encode_triple([subject, predicate, object]).to_vec()
+            }
+        })
+    }
+
+    fn of_key(&self, kind: Tag, key: &[u8]) -> Option<Term> {
+        match kind {
+            Tag::Iri => {
+                let iri = str::from_utf8(key).ok()?;
+                Some(NamedNode::new_unchecked(iri).into())
+            }
+            Tag::Literal => {
+                let mut terms = TermBuffer::new();
+                key::decode_literal(key, &mut terms).ok()?;
+                terms.get(0).map(TermRef::into_owned)
+            }
+            _ => {
+                let parts = key::decode_triple(key).ok()?.map(|id| self.term(id));
+                let [
+                    Some(subject),
+                    Some(Term::NamedNode(predicate)),
+                    Some(object),
+                ] = parts
+                else {
+                    return None;
+                };
+                let subject = match subject {
+                    Term::NamedNode(iri) => oxrdf::NamedOrBlankNode::from(iri),
+                    Term::BlankNode(node) => node.into(),
+                    _ => return None,
+                };
+                Some(oxrdf::Triple::new(subject, predicate, object).into())
+            }
+        }
+    }
+}
+
+impl PartTerms for Owned {
+    fn keys_of(
+        &self,
+        ids: &[VertexId],
+        each: &mut dyn FnMut(Option<&[u8]>),
+    ) -> Result<(), LexiconError> {
+        for id in ids {
+            assert_eq!(
+                self.placement.owner(*id),
+                self.here,
+                "{id:?} is owned elsewhere"
+            );
+            each(self.key(*id).as_deref());
+        }
+        Ok(())
+    }
+
+    fn ids_of(
+        &self,
+        kind: Tag,
+        keys: &[&[u8]],
+        ids: &mut Vec<Option<VertexId>>,
+    ) -> Result<(), LexiconError> {
+        for key in keys {
+            let owner = self.placement.owner_of_hash(key_hash(key));
+            assert_eq!(owner, self.here, "the hash is owned elsewhere");
+            ids.push(self.of_key(kind, key).and_then(|term| self.id(&term)));
+        }
+        Ok(())
+    }
+
+    fn blank_label(&self, id: VertexId) -> Option<String> {
+        match self.term(id)? {
+            Term::BlankNode(node) => Some(node.as_str().to_owned()),
+            _ => None,
+        }
+    }
+
+    fn blank_id(&self, label: &str) -> Option<VertexId> {
+        self.id(&oxrdf::BlankNode::new_unchecked(label).into())
+    }
+}
+
+/// Gives memory without end.
+#[derive(Default)]
+pub struct Generous {
+    pub service: Option<Arc<dyn Service + Send>>,
+}
+
+impl Host for Generous {
+    fn memory(&self, _bytes: u64) -> Arc<dyn MemoryBudget + Send> {
+        Arc::new(Unlimited)
+    }
+
+    fn service(&self) -> Option<Arc<dyn Service + Send>> {
+        self.service.clone()
+    }
+
+    fn wake(&self) {}
+}
+
+type PlainNode = Node<PlainGraph, Owned>;
+
+/// A graph in parts.
+pub struct World {
+    pub nodes: Vec<Arc<PlainNode>>,
+    pub terms: Arc<PlainTerms>,
+    /// What plans are made with.
+    pub statistics: Statistics,
+    pub chunk_rows: usize,
+}
+
+impl World {
+    /// A dataset in so many parts, ids dealt out in blocks of two, so that hardly an edge has both ends in one part.
+    pub fn new(dataset: &Dataset, parts: u16, service: Option<Arc<dyn Service + Send>>) -> World {
+        let mut terms = PlainTerms::default();
+        let quads = terms.quads(dataset);
+        for quad in dataset {
+            intern_parts(&quad.object.into_owned(), &mut terms);
+        }
+        let kind = terms.id(&vocabulary::TYPE.into_owned().into());
+        let terms = Arc::new(terms);
+        let placement = Placement::in_turn(parts, 1, 64).expect("a placement");
+        let host = Arc::new(Generous { service });
+        let fabrics = Local::nodes(parts);
+        let nodes = fabrics.into_iter().map(|fabric| {
+            let here = fabric.here().0;
+            let owned = Owned {
+                terms: Arc::clone(&terms),
+                placement: placement.clone(),
+                here,
+            };
+            let part = part(&quads, &placement, kind, here);
+            let ground = Ground::new(fabric, placement.clone(), Some(kind), part, owned);
+            Arc::new(Node::new(ground, Arc::clone(&host) as Arc<dyn Host>))
+        });
+        World {
+            nodes: nodes.collect(),
+            terms,
+            statistics: Statistics::default(),
+            chunk_rows: 3,
+        }
+    }
+
+    /// Has plans made as for a graph with these sizes, whatever it has.
+    pub fn with_sizes(mut self, random: &mut Random) -> World {
+        let part = self.nodes[0].ground().part();
+        let predicates = store::view::GraphView::predicates(part);
+        let vertices = predicates
+            .into_iter()
+            .map(|predicate| store::view::GraphView::predicate_vertex(part, predicate));
+        let sizes = vertices.map(|vertex| PredicateStatistics {
+            vertex,
+            subjects: random.between(1, 100) as u64,
+            objects: random.between(1, 100) as u64,
+            edges: random.between(100, 10_000) as u64,
+        });
+        self.statistics.predicates = sizes.collect();
+        let edges = self.statistics.predicates.iter().map(|one| one.edges);
+        self.statistics.quads = edges.sum();
+        self
+    }
+
+    fn plan(
+        &self,
+        text: &str,
+        base: Option<&str>,
+    ) -> Result<(Plan, Vec<Option<VertexId>>), String> {
+        let options = ParseOptions {
+            base: base.map(str::to_owned),
+            ..ParseOptions::default()
+        };
+        let query = query::parse(text, &options).map_err(|error| error.to_string())?;
+        let constants: Vec<_> = query.constants().iter().map(Term::as_ref).collect();
+        let mut ids = Vec::new();
+        let known = self.terms.ids(&constants, &mut ids);
+        known.map_err(|error| error.to_string())?;
+        let planner = Planner::new(self.statistics.clone());
+        let plan = planner.plan(&query, &ids, &[], PlanOptions::DEFAULT);
+        Ok((plan.map_err(|error| error.to_string())?, ids))
+    }
+
+    /// Everybody does what there is to do; whether there was anything.
+    pub fn turn(&self) -> bool {
+        let mut events: Vec<Event> = Vec::new();
+        let mut is_busy = false;
+        for node in &self.nodes {
+            node.ground().fabric().poll(&mut events, Duration::ZERO);
+            is_busy |= !events.is_empty();
+            node.handle(events.drain(..));
+            while node.work() {
+                is_busy = true;
+            }
+        }
+        is_busy
+    }
+
+    /// The answer to a `SELECT`, an `ASK` or a `CONSTRUCT`, asked of a node; `None` for a `DESCRIBE`.
+    pub fn answer(
+        &self,
+        text: &str,
+        base: Option<&str>,
+        home: usize,
+        mode: Mode,
+    ) -> Result<Option<Results>, String> {
+        let (plan, ids) = self.plan(text, base)?;
+        if matches!(plan.form, Form::Describe(_)) {
+            return Ok(None);
+        }
+        self.turn();
+        let plan = Arc::new(plan);
+        let question = Question {
+            plan: Arc::clone(&plan),
+            ids: ids.clone(),
+            mode,
+            now: "2020-01-01T00:00:00Z".parse().expect("a moment"),
+            seed: 7,
+            chunk_rows: self.chunk_rows,
+            memory: Arc::new(Unlimited),
+            memory_bytes: 1 << 30,
+            stop: Arc::new(Unlimited),
+            time: None,
+        };
+        let mut running = self.nodes[home]
+            .start(question)
+            .map_err(|error| error.to_string())?;
+        let mut collected = Collected::new(&plan, &ids);
+        let mut chunk = Chunk::new();
+        let mut idle = 0;
+        loop {
+            match running
+                .next(&mut chunk)
+                .map_err(|error| error.to_string())?
+            {
+                Status::Rows => {
+                    idle = 0;
+                    running.prepared(|prepared| {
+                        let term = |id| prepared.locals().term(id).or_else(|| self.term(id));
+                        collected.add(chunk.rows(), |slot| chunk.column(slot), &term);
+                    });
+                }
+                Status::Done => break,
+                Status::Yield | Status::Pending(_) | Status::Starved => {
+                    idle = if self.turn() { 0 } else { idle + 1 };
+                    assert!(idle < TURNS_MAX, "nobody goes on with {text}\n{plan:#?}");
+                }
+            }
+        }
+        drop(running);
+        while self.turn() {}
+        for node in &self.nodes {
+            assert_eq!(node.queries(), 0, "a query that has ended is forgotten");
+        }
+        Ok(Some(collected.into_results()))
+    }
+
+    fn term(&self, id: VertexId) -> Option<Term> {
+        let mut terms = TermBuffer::new();
+        self.terms
+            .terms(&[id], &mut terms)
+            .expect("a term of the graph");
+        terms.get(0).map(TermRef::into_owned)
+    }
+}
+
+/// Gives ids to what triple terms are made of, as a dictionary has them.
+fn intern_parts(term: &Term, terms: &mut PlainTerms) {
+    if let Term::Triple(triple) = term {
+        let parts = [
+            triple.subject.clone().into(),
+            triple.predicate.clone().into(),
+            triple.object.clone(),
+        ];
+        for part in parts {
+            terms.id(&part);
+            intern_parts(&part, terms);
+        }
+    }
+}
+
+/// What a node has of a graph.
+fn part(quads: &[Quad], placement: &Placement, kind: VertexId, here: u16) -> PlainGraph {
+    let predicates: BTreeSet<VertexId> = quads.iter().map(|quad| quad.1).collect();
+    let owned = |end: &dyn Fn(&Quad) -> VertexId| -> Vec<Quad> {
+        let quads = quads.iter().copied();
+        quads
+            .filter(|quad| placement.owner(end(quad)) == here)
+            .collect()
+    };
+    let outgoing = owned(&|quad| quad.0);
+    let incoming = owned(&|quad| if quad.1 == kind { quad.0 } else { quad.2 });
+    PlainGraph::of_halves(predicates, &outgoing, &incoming)
+}
