@@ -50,7 +50,7 @@ impl Writer {
         let Some(least) = ids.iter().map(|id| id.bits()).min() else {
             return;
         };
-        let is_near = |id: &VertexId| id.bits() - least <= u64::from(u32::MAX);
+        let is_near = |id: &VertexId| u32::try_from(id.bits() - least).is_ok();
         self.byte(u8::from(ids.iter().all(is_near)));
         if self.0.last() == Some(&1) {
             self.0.extend(least.to_le_bytes());
@@ -163,7 +163,7 @@ impl<'b> Reader<'b> {
             return Ok(Vec::new());
         }
         if !self.truth()? {
-            let bytes = self.take(count.checked_mul(8).unwrap_or(usize::MAX))?;
+            let bytes = self.take(count.saturating_mul(8))?;
             let words = bytes.as_chunks::<8>().0.iter();
             return Ok(words
                 .map(|word| VertexId::from_bits(u64::from_le_bytes(*word)))

@@ -145,12 +145,11 @@ impl Desk {
     /// Calls back when a ticket completes; at once where it has.
     pub(crate) fn when_done(&self, ticket: Ticket, wake: Waker) {
         let mut state = self.state();
-        match state.tickets.get_mut(&ticket.0) {
-            Some(waiting) => waiting.wakers.push(wake),
-            None => {
-                drop(state);
-                wake();
-            }
+        if let Some(waiting) = state.tickets.get_mut(&ticket.0) {
+            waiting.wakers.push(wake);
+        } else {
+            drop(state);
+            wake();
         }
     }
 

@@ -206,11 +206,11 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
         if let Err(error) = sent
             && let Some(lost) = self.desk.withdraw(request)
         {
-            self.lost(lost, to, &error.to_string());
+            self.lost(&lost, to, &error.to_string());
         }
     }
 
-    fn lost(&self, lost: Arrived, node: u16, what: &str) {
+    fn lost(&self, lost: &Arrived, node: u16, what: &str) {
         let what = what.to_owned();
         lost.asked
             .answered(lost.place, Err(Failure::Elsewhere { node, what }));
@@ -263,7 +263,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
     pub(crate) fn is_away(&self, node: u16, what: &str) {
         self.backlog().remove(&node);
         for lost in self.desk.withdraw_all(node) {
-            self.lost(lost, node, what);
+            self.lost(&lost, node, what);
         }
     }
 

@@ -37,7 +37,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> RemoteLexicon<P, T> {
     }
 
     /// Collects the ids whose keys are missing, these and those within triple terms that have come.
-    fn missing_ids(&self, kept: &Kept, id: VertexId, depth: usize, missing: &mut Vec<VertexId>) {
+    fn missing_ids(kept: &Kept, id: VertexId, depth: usize, missing: &mut Vec<VertexId>) {
         if !id.tag().is_some_and(Tag::is_dictionary) {
             return;
         }
@@ -52,7 +52,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> RemoteLexicon<P, T> {
             && let Ok(components) = key::decode_triple(bytes)
         {
             for component in components {
-                self.missing_ids(kept, component, depth + 1, missing);
+                Self::missing_ids(kept, component, depth + 1, missing);
             }
         }
     }
@@ -171,7 +171,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Lexicon for RemoteLexic
             {
                 let kept = self.session.kept();
                 for id in ids {
-                    self.missing_ids(&kept, *id, 0, &mut missing_ids);
+                    Self::missing_ids(&kept, *id, 0, &mut missing_ids);
                 }
                 for term in terms {
                     self.known_id(&kept, *term, &mut missing_keys);

@@ -18,6 +18,7 @@ use crate::host::Host;
 use crate::message::{Begin, Message, Mode, QueryId};
 use crate::run::{At, Materials, Run, Scheduler};
 use crate::running::Running;
+use crate::stage::Stage;
 use crate::terms::PartTerms;
 use explore::{MemoryBudget, Stop};
 use fabric::Event;
@@ -136,7 +137,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
                 Event::Message { from, bytes } => match Message::decode(&bytes) {
                     Ok(message) => self.message(from.0, message),
                     Err(error) => {
-                        self.away(from.0, &format!("it sent what is no message: {error}"))
+                        self.away(from.0, &format!("it sent what is no message: {error}"));
                     }
                 },
                 Event::Room { to } => self.ground.has_room(to.0),
@@ -270,7 +271,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
         let run = self.state().end(id);
         if let Some(run) = run {
             run.halt.end();
-            run.stages.iter().flatten().for_each(|stage| stage.clear());
+            run.stages.iter().flatten().for_each(Stage::clear);
         }
     }
 

@@ -258,7 +258,9 @@ impl Question {
                 out.byte(5);
                 out.byte(*kind as u8);
                 out.number(keys.len() as u64);
-                keys.iter().for_each(|key| out.bytes(key));
+                for key in keys {
+                    out.bytes(key);
+                }
             }
         }
     }
@@ -382,7 +384,9 @@ impl Answer {
                 out.number(keys.len() as u64);
                 for key in keys {
                     out.byte(u8::from(key.is_some()));
-                    key.iter().for_each(|key| out.bytes(key));
+                    if let Some(key) = key {
+                        out.bytes(key);
+                    }
                 }
             }
             Answer::IdsOfKeys(ids) => {

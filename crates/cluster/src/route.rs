@@ -173,9 +173,10 @@ impl Outbox {
                 let fetches =
                     run.mode == Mode::Dynamic && is_fetching_cheaper(run, at, chunk, slot, &places);
                 for (node, places) in places {
-                    let target = match fetches {
-                        true => (here, node != here),
-                        false => (node, false),
+                    let target = if fetches {
+                        (here, node != here)
+                    } else {
+                        (node, false)
                     };
                     self.tables
                         .entry(target)

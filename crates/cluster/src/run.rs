@@ -175,9 +175,10 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
     /// A walk of a section.
     pub(crate) fn execution(&self, at: At) -> Execution {
         let section = &self.sections[at.section];
-        let share = match at.in_place {
-            true => Share::Whole,
-            false => section.share,
+        let share = if at.in_place {
+            Share::Whole
+        } else {
+            section.share
         };
         let view = RemoteView::new(&self.ground, &self.session, share);
         let lexicon = RemoteLexicon::new(&self.ground, &self.session);
@@ -368,9 +369,11 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
     }
 }
 
+type Queue<P, T> = VecDeque<(Arc<Run<P, T>>, At)>;
+
 /// Sections that have something to do, of all queries of a node.
 pub(crate) struct Scheduler<P, T> {
-    queue: Mutex<VecDeque<(Arc<Run<P, T>>, At)>>,
+    queue: Mutex<Queue<P, T>>,
     host: Arc<dyn Host>,
 }
 

@@ -207,7 +207,7 @@ impl Stage {
             if !work.outbox.flush(run, at, execution, &mut work.made)? {
                 return Ok(false);
             }
-            self.report(run, at, work);
+            report(run, at, work);
             if has_ended {
                 let execution = work.execution.as_mut().expect("it has just starved");
                 execution.end_input();
@@ -250,19 +250,7 @@ impl Stage {
             work.taken += 1;
             give_room(run, at, from);
         }
-        self.report(run, at, work);
-    }
-
-    fn report<P, T>(&self, run: &Arc<Run<P, T>>, at: At, work: &mut Work)
-    where
-        P: GraphView + Send + Sync + 'static,
-        T: PartTerms,
-    {
-        if work.taken > 0 || work.made > 0 {
-            let (taken, made) = (work.taken, work.made);
-            (work.taken, work.made) = (0, 0);
-            run.took(at, taken, made);
-        }
+        report(run, at, work);
     }
 
     /// Shows the walk, once there is one.
@@ -295,4 +283,17 @@ where
     };
     // Where it is away, it sends no more.
     let _ = run.ground.send(from, &room);
+}
+
+/// Says what was worked off, and what was sent because of it.
+fn report<P, T>(run: &Arc<Run<P, T>>, at: At, work: &mut Work)
+where
+    P: GraphView + Send + Sync + 'static,
+    T: PartTerms,
+{
+    if work.taken > 0 || work.made > 0 {
+        let (taken, made) = (work.taken, work.made);
+        (work.taken, work.made) = (0, 0);
+        run.took(at, taken, made);
+    }
 }

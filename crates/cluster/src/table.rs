@@ -155,9 +155,10 @@ impl Arriving {
         if left == 0 {
             return None;
         }
-        let rows = match self.rows.columns.is_empty() {
-            true => left,
-            false => left.min(rows_max.max(1)),
+        let rows = if self.rows.columns.is_empty() {
+            left
+        } else {
+            left.min(rows_max.max(1))
         };
         let range = self.given as usize..(self.given + rows) as usize;
         self.given += rows;

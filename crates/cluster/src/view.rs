@@ -104,7 +104,6 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> RemoteView<P, T> {
                     .for_each(|set| asks.set(set));
             }
             Need::Keys(segment) if self.is_of_all(segment) => asks.set(SetName::Keys(segment)),
-            Need::Keys(_) => {}
             Need::Vertices(direction) => {
                 self.sets_of_vertices(direction)
                     .into_iter()
@@ -113,7 +112,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> RemoteView<P, T> {
             Need::KeysOfGraph(segment, graph) if self.is_of_all(segment) => {
                 asks.set(SetName::KeysOfGraph(segment, graph));
             }
-            Need::KeysOfGraph(..) => {}
+            Need::Keys(_) | Need::KeysOfGraph(..) => {}
             Need::NamedGraphs => asks.set(SetName::NamedGraphs),
             Need::Edges(segment, scope) => asks.extent(segment, scope),
             Need::Neighbours(segment, vertex, scope) => {
@@ -189,7 +188,9 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> GraphView for RemoteVie
 
     fn fetch(&self, needs: &[Need<'_>]) -> Result<Progress, ViewError> {
         let mut asks = Asks::new(&self.ground, &self.session)?;
-        needs.iter().for_each(|need| self.need(&mut asks, need));
+        for need in needs {
+            self.need(&mut asks, need);
+        }
         Ok(asks.send())
     }
 
@@ -267,9 +268,10 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> GraphView for RemoteVie
         vertex: VertexId,
         scope: GraphScope<'_>,
     ) -> Result<VertexSet<'_>, ViewError> {
-        let is_here = match self.is_in_pieces(segment) {
-            true => self.is_split(segment),
-            false => self.owns(vertex),
+        let is_here = if self.is_in_pieces(segment) {
+            self.is_split(segment)
+        } else {
+            self.owns(vertex)
         };
         if is_here {
             return self.part().neighbours(segment, vertex, scope);
@@ -295,9 +297,10 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> GraphView for RemoteVie
             return Ok(pending);
         }
         let is_exact = self.extent(segment, scope)?.is_exact;
-        let is_here = match self.is_in_pieces(segment) {
-            true => self.is_split(segment),
-            false => keys.iter().all(|key| self.owns(*key)),
+        let is_here = if self.is_in_pieces(segment) {
+            self.is_split(segment)
+        } else {
+            keys.iter().all(|key| self.owns(*key))
         };
         if is_here {
             let progress = self.part().lists(segment, keys, scope, lists)?;
@@ -320,7 +323,9 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> GraphView for RemoteVie
         let classes = kind.map(SetName::Keys);
         let mut asks = Asks::new(&self.ground, &self.session)?;
         asks.predicates_of(direction, vertices.iter().copied());
-        classes.iter().for_each(|classes| asks.set(classes.clone()));
+        if let Some(classes) = &classes {
+            asks.set(classes.clone());
+        }
         if let pending @ Progress::Pending(_) = asks.send() {
             return Ok(pending);
         }

@@ -140,7 +140,7 @@ fn random_queries_are_answered_over_parts() {
                 };
                 for mode in MODES {
                     let _asked = Asked(seed, mode, &text);
-                    let home = random.below(parts.into()) as usize;
+                    let home = random.below(parts.into());
                     let answer = world.answer(&text, None, home, mode);
                     let answer = answer.unwrap_or_else(|error| panic!("{error}"));
                     let Some(answer) = answer.map(answer_of) else {
