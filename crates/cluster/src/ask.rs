@@ -2,7 +2,7 @@
 
 use crate::error::Failure;
 use crate::ground::Ground;
-use crate::question::{OwnedScope, SetName, answer};
+use crate::question::{OwnedScope, SetName};
 use crate::session::{Asked, Session, Slot, Want};
 use crate::terms::PartTerms;
 use hashbrown::HashMap;
@@ -137,6 +137,12 @@ impl<'g, P: GraphView + Send + Sync + 'static, T: PartTerms> Asks<'g, P, T> {
         }
     }
 
+    /// What a planner is told of all parts.
+    pub(crate) fn statistics(&mut self) {
+        self.own.get_or_insert_with(|| self.ground.desk().open());
+        self.wants.push(Want::Statistics);
+    }
+
     /// Sends what is missing, and answers what this node can. Ready where all that was asked for is here.
     pub(crate) fn send(self) -> Progress {
         let Some(ticket) = self.own else {
@@ -148,11 +154,11 @@ impl<'g, P: GraphView + Send + Sync + 'static, T: PartTerms> Asks<'g, P, T> {
             let asked = Arc::new(Asked::new(self.session, want, questions));
             for (place, (to, question)) in asked.questions.iter().enumerate() {
                 if *to == self.ground.here() {
-                    let answered = answer(question, self.ground.part(), self.ground.terms());
-                    let answered = answered.map_err(Failure::from);
+                    let answered = self.ground.answered(question);
                     self.ground.keep(asked.answered(place, answered));
                 } else {
                     is_away = true;
+                    self.session.kept().fetched.questions += 1;
                     self.ground.ask(*to, ticket, &asked, place);
                 }
             }

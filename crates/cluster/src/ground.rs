@@ -15,6 +15,7 @@ use crate::session::{Asked, Common, Want};
 use crate::terms::PartTerms;
 use fabric::{Fabric, FabricError, NodeId};
 use hashbrown::HashMap;
+use query::statistics::Statistics;
 use rdf::{Direction, Placement, Tag, Ticket, VertexId};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -36,6 +37,8 @@ pub struct Ground<P, T> {
     kind: Option<VertexId>,
     part: P,
     terms: T,
+    /// Of the part.
+    statistics: Statistics,
     desk: Desk,
     common: RwLock<Commons>,
     backlog: Mutex<BTreeMap<u16, VecDeque<Vec<u8>>>>,
@@ -46,10 +49,11 @@ pub struct Ground<P, T> {
 struct Commons {
     extents: HashMap<(SegmentKey, OwnedScope), Extent>,
     sets: HashMap<SetName, Arc<Vec<VertexId>>>,
+    statistics: Option<Arc<Statistics>>,
 }
 
 impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
-    /// A node with this part. `kind` is `rdf:type`, if it is stored. Asserts that the fabric has as many nodes as the
+    /// A node with this part, of which a planner is told this. `kind` is `rdf:type`, if it is stored. Asserts that the fabric has as many nodes as the
     /// placement.
     pub fn new(
         fabric: Arc<dyn Fabric>,
@@ -57,6 +61,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
         kind: Option<VertexId>,
         part: P,
         terms: T,
+        statistics: Statistics,
     ) -> Ground<P, T> {
         assert_eq!(
             fabric.nodes(),
@@ -70,6 +75,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
             kind,
             part,
             terms,
+            statistics,
             desk: Desk::default(),
             common: RwLock::default(),
             backlog: Mutex::default(),
@@ -140,6 +146,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
             nodes.map(|node| (node, question.clone())).collect()
         };
         match want {
+            Want::Statistics => everybody(Question::Statistics),
             Want::Set(name) => everybody(Question::Set(name.clone())),
             Want::Extent(segment, scope) => everybody(Question::Extent(*segment, scope.clone())),
             Want::Pieces(segment, scope, keys) => {
@@ -179,6 +186,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
         let Some(common) = common else { return };
         let mut commons = self.common.write().unwrap_or_else(PoisonError::into_inner);
         match common {
+            Common::Statistics(statistics) => commons.statistics = Some(Arc::new(statistics)),
             Common::Extent(segment, scope, extent) => {
                 if commons.extents.len() >= COMMON_MAX {
                     commons.extents.clear();
@@ -267,10 +275,24 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
         }
     }
 
+    fn unguarded(&self, question: &Question) -> Result<Answer, Unanswered> {
+        answer(question, &self.part, &self.terms, &self.statistics)
+    }
+
+    /// The answer of this part.
+    pub(crate) fn answered(&self, question: &Question) -> Result<Answer, Failure> {
+        self.unguarded(question).map_err(Failure::from)
+    }
+
+    /// What a planner is told of all parts, once everybody has said it.
+    pub(crate) fn common_statistics(&self) -> Option<Arc<Statistics>> {
+        self.commons().statistics.clone()
+    }
+
     /// Answers a question of another node.
     pub(crate) fn answer(&self, from: u16, request: u64, question: &Question) {
         let mut out = Writer::default();
-        match answer(question, &self.part, &self.terms) {
+        match self.unguarded(question) {
             Ok(answer) => {
                 out.byte(0);
                 answer.write(&mut out);

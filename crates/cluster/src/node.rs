@@ -18,8 +18,10 @@ use crate::host::Host;
 use crate::message::{Begin, Message, Mode, QueryId};
 use crate::run::{At, Materials, Run, Scheduler};
 use crate::running::Running;
+use crate::session::Session;
 use crate::stage::Stage;
 use crate::terms::PartTerms;
+use crate::visit::Visit;
 use explore::{MemoryBudget, Stop};
 use fabric::Event;
 use hashbrown::{HashMap, HashSet};
@@ -39,7 +41,7 @@ const ENDED_MAX: usize = 4096;
 const EARLY_MAX: usize = 4096;
 
 /// A query to be walked over all parts.
-pub struct Question {
+pub struct Question<P, T> {
     /// The plan, made with the statistics of all parts.
     pub plan: Arc<Plan>,
     /// For each constant of the plan the id that the lexicon has for it.
@@ -54,6 +56,8 @@ pub struct Question {
     pub chunk_rows: usize,
     /// Where memory comes from, here.
     pub memory: Arc<dyn MemoryBudget + Send>,
+    /// What was asked for it already.
+    pub visit: Visit<P, T>,
     /// Bytes that it may have on each other node.
     pub memory_bytes: u64,
     /// Who says stop.
@@ -159,7 +163,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
     }
 
     /// Begins a query here. Errors: the plan cannot be walked over parts, or a node that it needs is away.
-    pub fn start(self: &Arc<Self>, question: Question) -> Result<Running<P, T>, ViewError> {
+    pub fn start(self: &Arc<Self>, question: Question<P, T>) -> Result<Running<P, T>, ViewError> {
         if question.plan.views() > 1 || !question.plan.tables().is_empty() {
             return Err(ViewError::Elsewhere {
                 node: self.ground.here(),
@@ -193,7 +197,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
             &self.ground,
             &self.scheduler,
             question.mode,
-            materials,
+            (materials, Arc::clone(question.visit.session())),
             halt,
         );
         let run = Arc::new(run);
@@ -412,6 +416,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
             memory: host.memory(begin.memory_bytes),
             service: host.service(),
         };
+        let session = Arc::new(Session::new(Arc::clone(&materials.memory)));
         let fabric = Arc::clone(self.ground.fabric());
         let halt = Halt::new(fabric, time.map(Duration::from_nanos), None);
         Ok(Run::new(
@@ -419,7 +424,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
             &self.ground,
             &self.scheduler,
             begin.mode,
-            materials,
+            (materials, session),
             halt,
         ))
     }

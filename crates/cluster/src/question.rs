@@ -5,7 +5,9 @@
 
 use crate::bytes::{Malformed, Reader, Writer};
 use crate::rows::Rows;
+use crate::sizes::{read_statistics, write_statistics};
 use crate::terms::PartTerms;
+use query::statistics::Statistics;
 use rdf::{Direction, LexiconError, PredicateId, Progress, Tag, VertexId};
 use store::Lists;
 use store::view::{GraphScope, GraphView, SegmentKey, ViewError};
@@ -105,6 +107,8 @@ pub(crate) enum Question {
     KeysOfIds(Vec<VertexId>),
     /// The ids of terms of one kind with these keys.
     IdsOfKeys(Tag, Vec<Vec<u8>>),
+    /// What a planner is told of it.
+    Statistics,
 }
 
 /// How much of a segment a scope takes, in one part or in all.
@@ -141,7 +145,7 @@ impl Extent {
 }
 
 /// An answer, of the kind that its question has.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Answer {
     /// Ascending.
     Set(Vec<VertexId>),
@@ -155,6 +159,8 @@ pub(crate) enum Answer {
     KeysOfIds(Vec<Option<Vec<u8>>>),
     /// An id for each key; `None`: there is no such term.
     IdsOfKeys(Vec<Option<VertexId>>),
+    /// Sizes.
+    Statistics(Box<Statistics>),
 }
 
 /// Why a part could not answer.
@@ -171,6 +177,7 @@ pub(crate) fn answer<P: GraphView, T: PartTerms>(
     question: &Question,
     part: &P,
     terms: &T,
+    statistics: &Statistics,
 ) -> Result<Answer, Unanswered> {
     Ok(match question {
         Question::Set(name) => Answer::Set(set(name, part)?),
@@ -205,6 +212,7 @@ pub(crate) fn answer<P: GraphView, T: PartTerms>(
             terms.ids_of(*kind, &keys, &mut ids)?;
             Answer::IdsOfKeys(ids)
         }
+        Question::Statistics => Answer::Statistics(Box::new(statistics.clone())),
     })
 }
 
@@ -262,6 +270,7 @@ impl Question {
                     out.bytes(key);
                 }
             }
+            Question::Statistics => out.byte(6),
         }
     }
 
@@ -279,6 +288,7 @@ impl Question {
                 let keys = (0..count).map(|_| from.bytes().map(<[u8]>::to_vec));
                 Question::IdsOfKeys(kind, keys.collect::<Result<_, _>>()?)
             }
+            6 => Question::Statistics,
             _ => return Err(from.malformed("a question of no kind")),
         })
     }
@@ -298,6 +308,7 @@ impl Question {
             }
             (Question::KeysOfIds(ids), Answer::KeysOfIds(keys)) => keys.len() == ids.len(),
             (Question::IdsOfKeys(_, keys), Answer::IdsOfKeys(ids)) => ids.len() == keys.len(),
+            (Question::Statistics, Answer::Statistics(_)) => true,
             _ => false,
         }
     }
@@ -394,6 +405,10 @@ impl Answer {
                 let ids = ids.iter().map(|id| id.unwrap_or(VertexId::UNBOUND));
                 out.ids(&ids.collect::<Vec<_>>());
             }
+            Answer::Statistics(statistics) => {
+                out.byte(6);
+                write_statistics(statistics, out);
+            }
         }
     }
 
@@ -442,6 +457,7 @@ impl Answer {
                         .collect(),
                 )
             }
+            6 => Answer::Statistics(Box::new(read_statistics(from)?)),
             _ => return Err(from.malformed("an answer of no kind")),
         })
     }

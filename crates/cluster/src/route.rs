@@ -42,7 +42,7 @@ pub(crate) struct Outbox {
 /// A table as it travels.
 enum Parcel {
     Here(query::wire::Rows),
-    Bytes(Vec<u8>),
+    Bytes(u64, Vec<u8>),
 }
 
 impl Outbox {
@@ -270,7 +270,7 @@ fn pack_one(
         }
         return Ok(());
     }
-    into.push_back((target, Parcel::Bytes(bytes)));
+    into.push_back((target, Parcel::Bytes(table.rows, bytes)));
     Ok(())
 }
 
@@ -287,10 +287,19 @@ where
     let here = run.ground.here();
     match parcel {
         Parcel::Here(rows) => {
+            if in_place {
+                run.ships(|shipped| shipped.kept += rows.count);
+            }
             let accepted = run.accept(here, At { section, in_place }, rows);
             accepted.map_err(|what| elsewhere(here, what))
         }
-        Parcel::Bytes(rows) => {
+        Parcel::Bytes(count, rows) => {
+            let is_answer = run.is_last(section);
+            run.ships(|shipped| {
+                shipped.tables += 1;
+                shipped.rows += if is_answer { 0 } else { count };
+                shipped.bytes += rows.len() as u64;
+            });
             let message = Message::Rows {
                 query: run.id,
                 section: section as u32,

@@ -58,6 +58,19 @@ pub(crate) struct Materials {
     pub(crate) service: Option<Arc<dyn Service + Send>>,
 }
 
+/// Rows that went from one section of a query to the next, on the nodes that say so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shipped {
+    /// Tables that left their node.
+    pub tables: u64,
+    /// Rows in them, but those of the answer on their way to whoever asked.
+    pub rows: u64,
+    /// Bytes of all of them.
+    pub bytes: u64,
+    /// Rows that stayed, to have what they need fetched.
+    pub kept: u64,
+}
+
 /// Tables under way, by the section and node that they go to.
 #[derive(Default)]
 struct Traffic {
@@ -66,6 +79,7 @@ struct Traffic {
     touched: BTreeSet<u16>,
     /// Who waits for room to send to a section.
     blocked: BTreeSet<At>,
+    shipped: Shipped,
 }
 
 /// What only the node knows that was asked.
@@ -104,7 +118,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
         ground: &Arc<Ground<P, T>>,
         scheduler: &Arc<Scheduler<P, T>>,
         mode: Mode,
-        materials: Materials,
+        (materials, session): (Materials, Arc<Session>),
         halt: Halt,
     ) -> Run<P, T> {
         let homes = Homes {
@@ -120,7 +134,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
             mode,
             stages,
             halt: Arc::new(halt),
-            session: Arc::new(Session::new(Arc::clone(&materials.memory))),
+            session,
             materials,
             scheduler: Arc::clone(scheduler),
             traffic: Mutex::default(),
@@ -215,6 +229,16 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
         *under_way += 1;
         traffic.touched.insert(to);
         true
+    }
+
+    /// Counts a table on its way.
+    pub(crate) fn ships(&self, count: impl FnOnce(&mut Shipped)) {
+        count(&mut lock(&self.traffic).shipped);
+    }
+
+    /// What this node has shipped so far.
+    pub(crate) fn shipped(&self) -> Shipped {
+        lock(&self.traffic).shipped
     }
 
     /// A table was worked off by a section of a node; who waited for room.

@@ -3,7 +3,7 @@
 //! It is walked on as an [`explore::Execution`] is: a call gives rows, or says what to wait for. Dropped, it ends everywhere.
 
 use crate::node::Node;
-use crate::run::{At, Run};
+use crate::run::{At, Run, Shipped};
 use crate::stage::Advance;
 use crate::terms::PartTerms;
 use explore::{Chunk, Prepared, Status, WalkError};
@@ -86,6 +86,11 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Running<P, T> {
     pub fn prepared<V>(&self, show: impl FnOnce(&Prepared<'_>) -> V) -> Option<V> {
         let stage = self.run.stage(self.last());
         stage.show(|execution| execution.prepared(show)).flatten()
+    }
+
+    /// What the node that was asked has shipped so far.
+    pub fn shipped(&self) -> Shipped {
+        self.run.shipped()
     }
 
     /// Ends it on all nodes.

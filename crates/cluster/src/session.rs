@@ -12,6 +12,7 @@ use crate::question::{Answer, Extent, OwnedScope, Question, SetName};
 use crate::rows::Rows;
 use explore::MemoryBudget;
 use hashbrown::HashMap;
+use query::statistics::Statistics;
 use rdf::{Direction, PredicateId, Tag, Ticket, VertexId};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::view::SegmentKey;
@@ -36,6 +37,7 @@ pub(crate) enum Want {
     PredicatesOf(Direction, Vec<VertexId>),
     KeysOfIds(Vec<VertexId>),
     IdsOfKeys(Tag, Vec<Vec<u8>>),
+    Statistics,
 }
 
 /// Something wanted, on its way: whom what was asked, and what came.
@@ -86,6 +88,7 @@ impl Asked {
 
 /// What holds for every query at one number.
 pub(crate) enum Common {
+    Statistics(Statistics),
     Set(SetName, Arc<Vec<VertexId>>),
     Extent(SegmentKey, OwnedScope, Extent),
 }
@@ -107,8 +110,22 @@ pub(crate) struct Kept {
     pub(crate) keys: HashMap<VertexId, Slot<Option<Arc<[u8]>>>>,
     pub(crate) ids: HashMap<(Tag, Vec<u8>), Slot<Option<VertexId>>>,
     failure: Option<Failure>,
+    pub(crate) fetched: Fetched,
     /// Drawn on the budget.
     bytes: u64,
+}
+
+/// What a query has asked of other nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fetched {
+    /// Questions sent.
+    pub questions: u64,
+    /// Lists that came, sets of constants' neighbours included.
+    pub lists: u64,
+    /// Neighbours in them.
+    pub neighbours: u64,
+    /// Bytes of all answers, as they are kept.
+    pub bytes: u64,
 }
 
 /// See the module's documentation.
@@ -116,6 +133,9 @@ pub(crate) struct Session {
     memory: Arc<dyn MemoryBudget + Send>,
     kept: Mutex<Kept>,
 }
+
+/// Characteristic sets that a planner is given, a direction: planning must stay in microseconds.
+const SETS_MAX: usize = 4096;
 
 /// Bytes of an item besides what it holds: a slot of a hash table at its usual load.
 const ITEM_BYTES: u64 = 48;
@@ -146,6 +166,7 @@ impl Session {
             return None;
         }
         kept.bytes += bytes;
+        kept.fetched.bytes += bytes;
         kept.keep(asked, answers)
     }
 }
@@ -168,6 +189,14 @@ impl Kept {
                 let set = Arc::new(union(answers));
                 self.sets.insert(name.clone(), Slot::Here(Arc::clone(&set)));
                 return Some(Common::Set(name.clone(), set));
+            }
+            Want::Statistics => {
+                let of = |answer| match answer {
+                    Answer::Statistics(statistics) => Some(*statistics),
+                    _ => None,
+                };
+                let parts: Vec<Statistics> = answers.into_iter().filter_map(of).collect();
+                return Some(Common::Statistics(Statistics::of_parts(&parts, SETS_MAX)));
             }
             Want::Extent(segment, scope) => {
                 let extents = answers.into_iter().filter_map(|answer| match answer {
@@ -284,6 +313,8 @@ fn bytes_of(answers: &[Answer]) -> u64 {
             Answer::PredicatesOf(predicates, ends) => (ends.len(), size_of_val(&predicates[..])),
             Answer::KeysOfIds(keys) => (keys.len(), keys.iter().flatten().map(Vec::len).sum()),
             Answer::IdsOfKeys(ids) => (ids.len(), 32 * ids.len()),
+            // It is not the query's.
+            Answer::Statistics(_) => (0, 0),
         };
         items as u64 * ITEM_BYTES + bytes as u64
     };

@@ -2,10 +2,11 @@
 //!
 //! A part that is asked for what it does not own fails the test, and so does a query that nobody can go on with.
 
-use cluster::{Ground, Host, Mode, Node, PartTerms, Question};
+use cluster::{Ground, Host, Mode, Node, PartTerms, Question, Running, Visit};
+use explore::describe::{Edges, Seeds, describe};
 use explore::environment::Service;
 use explore::limits::Unlimited;
-use explore::{Chunk, MemoryBudget, Status};
+use explore::{Chunk, Limits, MemoryBudget, Status};
 use fabric::{Event, Fabric, Local};
 use oxrdf::vocab::rdf as vocabulary;
 use oxrdf::{Dataset, NamedNode, Term, TermRef};
@@ -16,6 +17,7 @@ use rdf::dictionary::key_hash;
 use rdf::{Lexicon, LexiconError, Placement, Tag, TermBuffer, VertexId, key};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use testkit::collected::Collected;
 use testkit::plain_graph::{PlainGraph, Quad};
@@ -195,7 +197,14 @@ impl World {
                 here,
             };
             let part = part(&quads, &placement, kind, here);
-            let ground = Ground::new(fabric, placement.clone(), Some(kind), part, owned);
+            let ground = Ground::new(
+                fabric,
+                placement.clone(),
+                Some(kind),
+                part,
+                owned,
+                Statistics::default(),
+            );
             Arc::new(Node::new(ground, Arc::clone(&host) as Arc<dyn Host>))
         });
         World {
@@ -259,20 +268,18 @@ impl World {
         is_busy
     }
 
-    /// The answer to a `SELECT`, an `ASK` or a `CONSTRUCT`, asked of a node; `None` for a `DESCRIBE`.
+    /// The answer to a query, asked of a node.
     pub fn answer(
         &self,
         text: &str,
         base: Option<&str>,
         home: usize,
         mode: Mode,
-    ) -> Result<Option<Results>, String> {
+    ) -> Result<Results, String> {
         let (plan, ids) = self.plan(text, base)?;
-        if matches!(plan.form, Form::Describe(_)) {
-            return Ok(None);
-        }
         self.turn();
         let plan = Arc::new(plan);
+        let visit = Visit::new(self.nodes[home].ground(), Arc::new(Unlimited));
         let question = Question {
             plan: Arc::clone(&plan),
             ids: ids.clone(),
@@ -281,6 +288,7 @@ impl World {
             seed: 7,
             chunk_rows: self.chunk_rows,
             memory: Arc::new(Unlimited),
+            visit: visit.clone(),
             memory_bytes: 1 << 30,
             stop: Arc::new(Unlimited),
             time: None,
@@ -310,12 +318,47 @@ impl World {
                 }
             }
         }
+        if let Form::Describe(_) = plan.form {
+            self.describe(&running, &visit, &mut collected)?;
+        }
         drop(running);
         while self.turn() {}
         for node in &self.nodes {
             assert_eq!(node.queries(), 0, "a query that has ended is forgotten");
         }
-        Ok(Some(collected.into_results()))
+        Ok(collected.into_results())
+    }
+
+    /// A description waits with the thread that asks for it, so another one does the nodes' work meanwhile.
+    fn describe(
+        &self,
+        running: &Running<PlainGraph, Owned>,
+        visit: &Visit<PlainGraph, Owned>,
+        collected: &mut Collected<'_>,
+    ) -> Result<(), String> {
+        let mut seeds = Seeds::new(Limits::none());
+        let added = seeds.add(&collected.described);
+        added.map_err(|error| error.to_string())?;
+        let is_done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_done.load(Ordering::Relaxed) {
+                    self.turn();
+                }
+            });
+            let mut each = |edges: &Edges| {
+                collected.add_edges(edges, &|id| self.term(id));
+                Ok(())
+            };
+            let described = running.prepared(|prepared| {
+                let view = visit.view();
+                describe(prepared, &view, Limits::none(), &mut seeds, &mut each)
+            });
+            is_done.store(true, Ordering::Relaxed);
+            described
+                .unwrap_or(Ok(()))
+                .map_err(|error| error.to_string())
+        })
     }
 
     fn term(&self, id: VertexId) -> Option<Term> {
