@@ -12,6 +12,15 @@ use std::hash::Hash;
 use std::sync::Arc;
 use store::view::{GraphScope, GraphView, SegmentKey};
 
+/// What lists are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A step's rows.
+    Walk,
+    /// To prepare a plan, and for what is no walk.
+    Prepare,
+}
+
 /// Questions of a session that are asked together.
 pub(crate) struct Asks<'g, P, T> {
     ground: &'g Ground<P, T>,
@@ -77,6 +86,7 @@ impl<'g, P: GraphView + Send + Sync + 'static, T: PartTerms> Asks<'g, P, T> {
         scope: GraphScope<'_>,
         keys: impl Iterator<Item = VertexId>,
         in_pieces: bool,
+        purpose: Purpose,
     ) {
         let mut keys = keys.peekable();
         if keys.peek().is_none() {
@@ -90,6 +100,11 @@ impl<'g, P: GraphView + Send + Sync + 'static, T: PartTerms> Asks<'g, P, T> {
         let mut missing: Vec<VertexId> = missing.collect();
         missing.sort_unstable();
         if !missing.is_empty() {
+            let asked = missing.len() as u64;
+            match purpose {
+                Purpose::Walk => kept.fetched.lists += asked,
+                Purpose::Prepare => kept.fetched.prepared += asked,
+            }
             self.wants.push(if in_pieces {
                 Want::Pieces(segment, scope, missing)
             } else {

@@ -218,7 +218,7 @@ impl Homes<'_> {
             sections.push(Section {
                 steps: end..end,
                 place: Place::Together,
-                share: Share::Whole,
+                share: Share::Members,
             });
         }
         sections

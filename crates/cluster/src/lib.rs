@@ -42,7 +42,7 @@ pub use ground::Ground;
 pub use host::Host;
 pub use lexicon::RemoteLexicon;
 pub use message::{Mode, QueryId};
-pub use node::{Node, Question};
+pub use node::{Figures, Node, Question};
 pub use run::Shipped;
 pub use running::Running;
 pub use session::Fetched;

@@ -247,3 +247,198 @@ fn read_query(from: &mut Reader<'_>) -> Result<QueryId, Malformed> {
         number: from.number()?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::question::{Answer, Extent, OwnedScope, SetName};
+    use crate::rows::Rows;
+    use query::statistics::{CharacteristicSet, PredicateStatistics, Statistics};
+    use rdf::{Direction, PredicateId, Tag, VertexId};
+    use store::view::SegmentKey;
+    use testkit::random::Random;
+
+    fn id(number: u64) -> VertexId {
+        VertexId::new(Tag::Iri, number)
+    }
+
+    fn segment() -> SegmentKey {
+        SegmentKey {
+            predicate: PredicateId(7),
+            direction: Direction::In,
+        }
+    }
+
+    fn questions() -> Vec<Question> {
+        let scopes = [
+            OwnedScope::Default,
+            OwnedScope::Named(id(1)),
+            OwnedScope::Merge(vec![id(1), id(2)]),
+            OwnedScope::Union,
+            OwnedScope::EachNamed,
+            OwnedScope::EachOf(vec![id(9)]),
+        ];
+        let sets = [
+            SetName::Keys(segment()),
+            SetName::Vertices(Direction::Out),
+            SetName::KeysOfGraph(segment(), id(3)),
+            SetName::NamedGraphs,
+        ];
+        let mut questions: Vec<Question> = sets.map(Question::Set).to_vec();
+        for scope in scopes {
+            questions.push(Question::Extent(segment(), scope.clone()));
+            questions.push(Question::Lists(segment(), scope, vec![id(4), id(5)]));
+        }
+        questions.extend([
+            Question::PredicatesOf(Direction::In, vec![id(1)]),
+            Question::KeysOfIds(vec![id(1), VertexId::UNBOUND]),
+            Question::IdsOfKeys(Tag::Literal, vec![b"a".to_vec(), Vec::new()]),
+            Question::Statistics,
+        ]);
+        questions
+    }
+
+    fn messages() -> Vec<Message> {
+        let query = QueryId {
+            home: 3,
+            number: 400,
+        };
+        let asks = questions().into_iter().zip(1..);
+        let mut messages: Vec<Message> = asks
+            .map(|(question, request)| Message::Ask { request, question })
+            .collect();
+        let begin = |mode| Begin {
+            mode,
+            time_ns: u64::MAX,
+            memory_bytes: 1 << 30,
+            chunk_rows: 1024,
+            seed: 9,
+            now: "2020-01-01T00:00:00Z".to_owned(),
+            plan: vec![1, 2, 3],
+        };
+        messages.extend(Mode::ALL.map(|mode| Message::Begin(query, begin(mode))));
+        messages.extend([
+            Message::Piece {
+                request: 5,
+                is_last: true,
+                bytes: vec![0, 9],
+            },
+            Message::Rows {
+                query,
+                section: 2,
+                in_place: true,
+                rows: vec![4, 5],
+            },
+            Message::Took(
+                query,
+                Took {
+                    section: 1,
+                    tables: 2,
+                    made: 3,
+                },
+            ),
+            Message::Room { query, section: 1 },
+            Message::Failed {
+                query,
+                what: "é".to_owned(),
+            },
+            Message::End(query),
+        ]);
+        messages
+    }
+
+    fn answers() -> Vec<Answer> {
+        let set = CharacteristicSet {
+            predicates: vec![(id(1), 2)],
+            types: vec![id(8)],
+            vertices: 2,
+        };
+        let statistics = Statistics {
+            quads: 12,
+            predicates: vec![PredicateStatistics {
+                vertex: id(1),
+                subjects: 2,
+                objects: 3,
+                edges: 4,
+            }],
+            classes: vec![(id(8), 5)],
+            out_sets: vec![set.clone()],
+            in_sets: vec![set],
+            named_graphs: 1,
+            type_vertex: Some(id(6)),
+            complete_at: None,
+        };
+        vec![
+            Answer::Set(vec![id(1), id(1 << 40)]),
+            Answer::Extent(Extent {
+                edges: Some(0),
+                has_keys: true,
+                is_exact: false,
+            }),
+            Answer::Lists(Rows {
+                neighbours: vec![id(1), id(2), id(3)],
+                graphs: vec![id(7), id(7), id(8)],
+                ends: vec![1, 1, 3],
+            }),
+            Answer::PredicatesOf(vec![PredicateId(2), PredicateId(3)], vec![0, 2]),
+            Answer::KeysOfIds(vec![None, Some(b"k".to_vec())]),
+            Answer::IdsOfKeys(vec![Some(id(1)), None]),
+            Answer::Statistics(Box::new(statistics)),
+        ]
+    }
+
+    fn encoded(answer: &Answer) -> Vec<u8> {
+        let mut out = Writer::default();
+        answer.write(&mut out);
+        out.0
+    }
+
+    #[test]
+    fn messages_and_answers_come_back() {
+        for message in messages() {
+            assert_eq!(Message::decode(&message.encode()), Ok(message));
+        }
+        for answer in answers() {
+            let bytes = encoded(&answer);
+            assert_eq!(Answer::read(&mut Reader::new(&bytes)), Ok(answer));
+        }
+    }
+
+    /// Whatever is flipped, cut or added: an error or another message, which an asker looks at before it is believed.
+    #[test]
+    fn no_bytes_are_believed() {
+        let mut random = Random::new(1);
+        let questions = questions();
+        for _ in 0..200 {
+            for message in messages() {
+                let bytes = damaged(message.encode(), &mut random);
+                let _ = Message::decode(&bytes);
+            }
+            for answer in answers() {
+                let bytes = damaged(encoded(&answer), &mut random);
+                if let Ok(answer) = Answer::read(&mut Reader::new(&bytes)) {
+                    let fitting = questions.iter().filter(|question| question.fits(&answer));
+                    assert!(fitting.count() <= questions.len());
+                }
+            }
+        }
+    }
+
+    fn damaged(mut bytes: Vec<u8>, random: &mut Random) -> Vec<u8> {
+        for _ in 0..random.between(1, 3) {
+            match random.below(4) {
+                0 if !bytes.is_empty() => {
+                    let at = random.below(bytes.len());
+                    bytes[at] ^= 1 << random.below(8);
+                }
+                1 => bytes.truncate(random.below(bytes.len() + 1)),
+                2 if !bytes.is_empty() => {
+                    let at = random.below(bytes.len());
+                    bytes[at] = 0xff;
+                }
+                _ => bytes.push(random.bits() as u8),
+            }
+        }
+        bytes
+    }
+}

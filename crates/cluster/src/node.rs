@@ -16,9 +16,9 @@ use crate::ground::Ground;
 use crate::halt::Halt;
 use crate::host::Host;
 use crate::message::{Begin, Message, Mode, QueryId};
-use crate::run::{At, Materials, Run, Scheduler};
+use crate::run::{At, Materials, Run, Scheduler, Shipped};
 use crate::running::Running;
-use crate::session::Session;
+use crate::session::{Fetched, Session};
 use crate::stage::Stage;
 use crate::terms::PartTerms;
 use crate::visit::Visit;
@@ -66,6 +66,19 @@ pub struct Question<P, T> {
     pub time: Option<Duration>,
 }
 
+/// What a node did for queries that have ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Those that were asked here.
+    pub asked: u64,
+    /// Those that other nodes were asked.
+    pub helped: u64,
+    /// Rows that it sent.
+    pub shipped: Shipped,
+    /// What it asked other nodes.
+    pub fetched: Fetched,
+}
+
 /// See the module's documentation.
 pub struct Node<P, T> {
     ground: Arc<Ground<P, T>>,
@@ -80,6 +93,7 @@ struct State<P, T> {
     early_messages: usize,
     ended: HashSet<QueryId>,
     ended_order: VecDeque<QueryId>,
+    figures: Figures,
 }
 
 impl<P, T> Default for State<P, T> {
@@ -91,6 +105,7 @@ impl<P, T> Default for State<P, T> {
             early_messages: 0,
             ended: HashSet::new(),
             ended_order: VecDeque::new(),
+            figures: Figures::default(),
         }
     }
 }
@@ -123,6 +138,11 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
     /// What it stands on.
     pub fn ground(&self) -> &Arc<Ground<P, T>> {
         &self.ground
+    }
+
+    /// What queries that have ended here did.
+    pub fn figures(&self) -> Figures {
+        self.state().figures
     }
 
     /// Queries that are walked here now.
@@ -274,6 +294,15 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
     pub(crate) fn close(&self, id: QueryId) {
         let run = self.state().end(id);
         if let Some(run) = run {
+            let fetched = run.session.kept().fetched;
+            let figures = &mut self.state().figures;
+            figures.shipped.add(run.shipped());
+            figures.fetched.add(fetched);
+            if id.home == self.ground.here() {
+                figures.asked += 1;
+            } else {
+                figures.helped += 1;
+            }
             run.halt.end();
             run.stages.iter().flatten().for_each(Stage::clear);
         }

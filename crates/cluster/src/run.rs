@@ -33,6 +33,7 @@ use query::plan::Plan;
 use query::wire::Rows;
 use rdf::{Ticket, VertexId};
 use std::collections::{BTreeSet, VecDeque};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use store::view::GraphView;
@@ -69,6 +70,16 @@ pub struct Shipped {
     pub bytes: u64,
     /// Rows that stayed, to have what they need fetched.
     pub kept: u64,
+}
+
+impl Shipped {
+    /// Adds what another query has shipped.
+    pub(crate) fn add(&mut self, other: Shipped) {
+        self.tables += other.tables;
+        self.rows += other.rows;
+        self.bytes += other.bytes;
+        self.kept += other.kept;
+    }
 }
 
 /// Tables under way, by the section and node that they go to.
@@ -186,8 +197,8 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
         &self.stages[at.section][usize::from(at.in_place)]
     }
 
-    /// A walk of a section.
-    pub(crate) fn execution(&self, at: At) -> Execution {
+    /// A walk of a section, and what is to be set when it is prepared.
+    pub(crate) fn execution(&self, at: At) -> (Execution, Arc<AtomicBool>) {
         let section = &self.sections[at.section];
         let share = if at.in_place {
             Share::Whole
@@ -200,7 +211,8 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
         // Walks with one seed would draw the same numbers for different rows.
         let walk =
             u64::from(self.ground.here()) << 17 | (at.section as u64) << 1 | u64::from(at.in_place);
-        Execution::new(Origin {
+        let is_walked = view.is_walked();
+        let execution = Execution::new(Origin {
             ground: (Arc::new(view), Arc::new(lexicon)),
             plan: Arc::clone(&self.materials.plan),
             constants: self.materials.ids.clone(),
@@ -215,7 +227,8 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
                 runs_per_call: RUNS_PER_CALL,
                 ..Options::default()
             },
-        })
+        });
+        (execution, is_walked)
     }
 
     /// Notes that a table goes to a section of a node; `false`: there is no room, and `blocked` will be told when there is.

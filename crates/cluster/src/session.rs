@@ -49,6 +49,16 @@ pub(crate) struct Asked {
     answers: Mutex<Vec<Option<Answer>>>,
 }
 
+impl Fetched {
+    /// Adds what another query has fetched.
+    pub(crate) fn add(&mut self, other: Fetched) {
+        self.questions += other.questions;
+        self.lists += other.lists;
+        self.prepared += other.prepared;
+        self.bytes += other.bytes;
+    }
+}
+
 impl Asked {
     pub(crate) fn new(
         session: &Arc<Session>,
@@ -120,10 +130,10 @@ pub(crate) struct Kept {
 pub struct Fetched {
     /// Questions sent.
     pub questions: u64,
-    /// Lists that came, sets of constants' neighbours included.
+    /// Keys whose lists a walk asked for.
     pub lists: u64,
-    /// Neighbours in them.
-    pub neighbours: u64,
+    /// Keys whose lists were asked for while a plan was prepared, and for what is no walk.
+    pub prepared: u64,
     /// Bytes of all answers, as they are kept.
     pub bytes: u64,
 }

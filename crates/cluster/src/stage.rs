@@ -16,7 +16,7 @@ use explore::{Chunk, Execution, Status, WalkError};
 use query::wire::Rows;
 use rdf::Ticket;
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::view::GraphView;
 
@@ -48,6 +48,8 @@ struct Inbox {
 #[derive(Default)]
 pub(crate) struct Work {
     execution: Option<Execution>,
+    /// Set once it is prepared.
+    is_walked: Arc<AtomicBool>,
     arriving: Option<(u16, Arriving)>,
     outbox: Outbox,
     /// Tables that were worked off, and tables that were sent, since the last time that was said.
@@ -155,7 +157,18 @@ impl Stage {
                 self.forget_input(run, at, work);
                 return Ok(Advance::Over);
             }
-            let execution = work.execution.get_or_insert_with(|| run.execution(at));
+            let execution = match &mut work.execution {
+                Some(execution) => execution,
+                None => {
+                    let (execution, is_walked) = run.execution(at);
+                    work.is_walked = is_walked;
+                    work.execution.insert(execution)
+                }
+            };
+            if let Some(Status::Pending(ticket)) = execution.prepare()? {
+                return Ok(Advance::Waits(ticket));
+            }
+            work.is_walked.store(true, Ordering::Relaxed);
             match execution.next(out)? {
                 Status::Rows if run.is_last(at.section) => return Ok(Advance::Rows),
                 Status::Rows => work.outbox.take(run, at, execution, out, &mut work.made)?,

@@ -10,7 +10,7 @@
 //! Cost of a question whose answer is here: that of the part, and one look into a hash table where the segment's extent is
 //! kept; of lists that came, a copy.
 
-use crate::ask::Asks;
+use crate::ask::{Asks, Purpose};
 use crate::ground::Ground;
 use crate::question::{Extent, OwnedScope, SetName};
 use crate::rows::Rows;
@@ -19,6 +19,7 @@ use crate::share::Share;
 use crate::terms::PartTerms;
 use rdf::{Direction, PredicateId, VertexId};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use store::view::{GraphScope, GraphView, Need, Progress, SegmentKey, Ticket, ViewError};
 use store::{Lists, VertexSet};
@@ -28,14 +29,30 @@ pub struct RemoteView<P, T> {
     ground: Arc<Ground<P, T>>,
     session: Arc<Session>,
     share: Share,
+    /// Whether a plan is walked by now.
+    is_walked: Arc<AtomicBool>,
 }
 
 impl<P: GraphView + Send + Sync + 'static, T: PartTerms> RemoteView<P, T> {
     pub(crate) fn new(ground: &Arc<Ground<P, T>>, session: &Arc<Session>, share: Share) -> Self {
         RemoteView {
+            is_walked: Arc::default(),
             ground: Arc::clone(ground),
             session: Arc::clone(session),
             share,
+        }
+    }
+
+    /// To be set when a plan over it is prepared, for the figures.
+    pub(crate) fn is_walked(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.is_walked)
+    }
+
+    fn purpose(&self) -> Purpose {
+        if self.is_walked.load(Ordering::Relaxed) {
+            Purpose::Walk
+        } else {
+            Purpose::Prepare
         }
     }
 
@@ -116,7 +133,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> RemoteView<P, T> {
             Need::NamedGraphs => asks.set(SetName::NamedGraphs),
             Need::Edges(segment, scope) => asks.extent(segment, scope),
             Need::Neighbours(segment, vertex, scope) => {
-                self.need_lists(asks, segment, &[vertex], scope);
+                self.need_lists(asks, segment, &[vertex], scope, Purpose::Prepare);
             }
         }
     }
@@ -127,15 +144,16 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> RemoteView<P, T> {
         segment: SegmentKey,
         keys: &[VertexId],
         scope: GraphScope<'_>,
+        purpose: Purpose,
     ) {
         if self.is_split(segment) {
             return;
         }
         if self.is_in_pieces(segment) {
-            asks.lists(segment, scope, keys.iter().copied(), true);
+            asks.lists(segment, scope, keys.iter().copied(), true, purpose);
         } else {
             let away = keys.iter().copied().filter(|key| !self.owns(*key));
-            asks.lists(segment, scope, away, false);
+            asks.lists(segment, scope, away, false, purpose);
         }
     }
 
@@ -290,7 +308,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> GraphView for RemoteVie
     ) -> Result<Progress, ViewError> {
         let mut asks = Asks::new(&self.ground, &self.session)?;
         asks.extent(segment, scope);
-        self.need_lists(&mut asks, segment, keys, scope);
+        self.need_lists(&mut asks, segment, keys, scope, self.purpose());
         if let pending @ Progress::Pending(_) = asks.send() {
             // What came for another batch lies where this one will.
             lists.refill_owned(true, |_| {});

@@ -2,5 +2,7 @@
 
 #[path = "all/conformance.rs"]
 mod conformance;
+#[path = "all/modes.rs"]
+mod modes;
 #[path = "all/world.rs"]
 mod world;

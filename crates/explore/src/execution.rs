@@ -255,8 +255,8 @@ impl Execution {
         next
     }
 
-    /// Prepares the plan where that is not done; a status where it has to be waited for.
-    fn prepare(&mut self) -> Result<Option<Status>, WalkError> {
+    /// Prepares the plan where that is not done, as [`Execution::next`] does first; a status where it has to be waited for.
+    pub fn prepare(&mut self) -> Result<Option<Status>, WalkError> {
         let surrounded = match std::mem::replace(&mut self.stage, Stage::Failed) {
             Stage::Unprepared(surrounded) => surrounded,
             stage => {

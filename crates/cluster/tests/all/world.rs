@@ -2,7 +2,7 @@
 //!
 //! A part that is asked for what it does not own fails the test, and so does a query that nobody can go on with.
 
-use cluster::{Ground, Host, Mode, Node, PartTerms, Question, Running, Visit};
+use cluster::{Figures, Ground, Host, Mode, Node, PartTerms, Question, Running, Visit};
 use explore::describe::{Edges, Seeds, describe};
 use explore::environment::Service;
 use explore::limits::Unlimited;
@@ -234,7 +234,8 @@ impl World {
         self
     }
 
-    fn plan(
+    /// Its plan.
+    pub fn plan(
         &self,
         text: &str,
         base: Option<&str>,
@@ -251,6 +252,17 @@ impl World {
         let planner = Planner::new(self.statistics.clone());
         let plan = planner.plan(&query, &ids, &[], PlanOptions::DEFAULT);
         Ok((plan.map_err(|error| error.to_string())?, ids))
+    }
+
+    /// What all nodes did so far.
+    pub fn figures(&self) -> Figures {
+        let mut sum = Figures::default();
+        for figures in self.nodes.iter().map(|node| node.figures()) {
+            sum.shipped.rows += figures.shipped.rows;
+            sum.shipped.kept += figures.shipped.kept;
+            sum.fetched.lists += figures.fetched.lists;
+        }
+        sum
     }
 
     /// Everybody does what there is to do; whether there was anything.
