@@ -157,14 +157,11 @@ impl Stage {
                 self.forget_input(run, at, work);
                 return Ok(Advance::Over);
             }
-            let execution = match &mut work.execution {
-                Some(execution) => execution,
-                None => {
-                    let (execution, is_walked) = run.execution(at);
-                    work.is_walked = is_walked;
-                    work.execution.insert(execution)
-                }
-            };
+            let execution = work.execution.get_or_insert_with(|| {
+                let (execution, is_walked) = run.execution(at);
+                work.is_walked = is_walked;
+                execution
+            });
             if let Some(Status::Pending(ticket)) = execution.prepare()? {
                 return Ok(Advance::Waits(ticket));
             }
