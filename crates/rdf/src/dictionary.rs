@@ -24,7 +24,8 @@
 //!
 //! Files do not change. Where terms come while others are read, a [`LiveDictionary`] keeps the new
 //! ones in memory over them, a [`DictionaryView`] is what a reader sees of both, and
-//! [`Dictionary::continue_keys`] writes both as the files of the next generation.
+//! [`Dictionary::continue_keys`] writes both as the files of the next generation. What a node of a cluster has of a
+//! dictionary is a [part](part).
 
 mod arena;
 mod builder;
@@ -40,6 +41,7 @@ mod lookup;
 mod merge;
 #[cfg(all(test, feature = "model"))]
 mod model;
+pub mod part;
 mod records;
 mod scan;
 mod slots;
@@ -62,6 +64,7 @@ pub use view::{DictionaryView, ViewScan};
 
 use crate::id::Tag;
 use crate::lexicon::LexiconError;
+use format::FileScope;
 use index::HashIndex;
 use memory::CheckedRegion;
 use records::Records;
@@ -170,8 +173,8 @@ impl Dictionary {
             iris: open_text(Tag::Iri, files.iris)?,
             literals: open_text(Tag::Literal, files.literals)?,
             triple_terms: Table::new(
-                Records::open(triple_terms.records)?,
-                HashIndex::open(Tag::TripleTerm, triple_terms.index)?,
+                Records::open(FileScope::Whole, triple_terms.records)?,
+                HashIndex::open(Tag::TripleTerm, FileScope::Whole, triple_terms.index)?,
             )?,
             blank_nodes: files.blank_nodes,
         })
@@ -237,6 +240,7 @@ impl Dictionary {
 }
 
 fn open_text(kind: Tag, files: TextFiles) -> Result<Table<KeyStream>, OpenError> {
-    let keys = KeyStream::open(kind, files.keys, files.offsets)?;
-    Table::new(keys, HashIndex::open(kind, files.index)?)
+    let scope = FileScope::Whole;
+    let keys = KeyStream::open(kind, scope, files.keys, files.offsets)?;
+    Table::new(keys, HashIndex::open(kind, scope, files.index)?)
 }

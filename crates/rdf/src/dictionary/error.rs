@@ -2,6 +2,7 @@
 //! is [`LexiconError`].
 
 use crate::lexicon::LexiconError;
+use crate::placement::PlacementError;
 use memory::{BLOCK_BYTES, CheckedRegion, DamagedBlock};
 use std::sync::Arc;
 
@@ -35,6 +36,14 @@ pub enum OpenError {
         file: Arc<str>,
         /// What is wrong with it.
         problem: FormatProblem,
+    },
+    /// The head of a part has no placement.
+    #[error("dictionary file {file}: {problem}")]
+    Placement {
+        /// The file's name within the store.
+        file: Arc<str>,
+        /// What is wrong with it.
+        problem: PlacementError,
     },
     /// A block that is needed at once is damaged.
     #[error(transparent)]

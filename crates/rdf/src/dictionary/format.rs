@@ -5,11 +5,11 @@
 //! ```text
 //!  0  magic "somsdict"
 //!  8  version              u16
-//! 10  part                 u8   1 keys, 2 offsets, 3 index, 4 records
-//! 11  kind                 u8   the tag of the ids: 0 IRI, 2 literal, 3 triple term
+//! 10  part                 u8   1 keys, 2 offsets, 3 index, 4 records, 5 head, 6 ordinals
+//! 11  kind                 u8   the tag of the ids: 0 IRI, 2 literal, 3 triple term; head: 0
 //! 12  bytes of an id       u8   8
-//! 13  parameter            u8   keys, offsets: log2 of entries a block; index: bytes an ordinal
-//! 14  zero                 u16
+//! 13  parameter            u8   keys, offsets: log2 of entries a block; index, ordinals: bytes an ordinal
+//! 14  scope                u16  0: all terms; 1 + 2 n: those whose ids node n owns; 2 + 2 n: whose hashes
 //! 16  features             u64  bits that a reader must know; none yet
 //! 24  count                u64  index: number of terms; else 0
 //! 32  zero, up to 64
@@ -20,6 +20,7 @@
 
 use super::error::{FormatProblem, OpenError};
 use crate::id::{Tag, VertexId};
+use crate::placement::NODES_MAX;
 use memory::CheckedRegion;
 
 /// Bytes of a header; what follows is aligned to a cache line.
@@ -38,7 +39,7 @@ const _: () = assert!(
     "the longest key fits a file of keys"
 );
 
-/// Which of a kind's files a file is.
+/// Which of a kind's files a file is; the last two are those of a node's part only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum FileKind {
@@ -46,6 +47,34 @@ pub(super) enum FileKind {
     Offsets = 2,
     Index = 3,
     Records = 4,
+    Head = 5,
+    Ordinals = 6,
+}
+
+/// Which terms of its kind a file has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FileScope {
+    /// All: the file is a whole dictionary's.
+    Whole,
+    /// Those whose ids this node owns.
+    ById(u16),
+    /// Those whose keys' hashes this node owns.
+    ByHash(u16),
+}
+
+const _: () = assert!(
+    2 + 2 * (NODES_MAX as u32) <= u16::MAX as u32,
+    "the scope of every node's file has a number"
+);
+
+impl FileScope {
+    fn number(self) -> u16 {
+        match self {
+            FileScope::Whole => 0,
+            FileScope::ById(node) => 1 + 2 * node,
+            FileScope::ByHash(node) => 2 + 2 * node,
+        }
+    }
 }
 
 /// What a header says.
@@ -53,6 +82,7 @@ pub(super) enum FileKind {
 pub(super) struct Header {
     pub(super) part: FileKind,
     pub(super) kind: Tag,
+    pub(super) scope: FileScope,
     pub(super) parameter: u8,
     pub(super) count: u64,
 }
@@ -66,15 +96,17 @@ impl Header {
         bytes[11] = self.kind as u8;
         bytes[12] = ID_BYTES;
         bytes[13] = self.parameter;
+        bytes[14..16].copy_from_slice(&self.scope.number().to_le_bytes());
         bytes[24..32].copy_from_slice(&self.count.to_le_bytes());
         bytes
     }
 
-    /// The header of a file that must be this part of this kind.
+    /// The header of a file that must be this part of this kind and have these terms.
     pub(super) fn read(
         file: &CheckedRegion,
         part: FileKind,
         kind: Tag,
+        scope: FileScope,
     ) -> Result<Header, OpenError> {
         let problem = |problem| OpenError::format(file, problem);
         if file.len() < HEADER_BYTES as u64 {
@@ -91,6 +123,7 @@ impl Header {
         let header = Header {
             part,
             kind,
+            scope,
             parameter: bytes[13],
             count: read_u64(&bytes[24..32]),
         };
@@ -99,6 +132,17 @@ impl Header {
         }
         Ok(header)
     }
+}
+
+/// The bytes that the ordinals of so many terms need, at least one.
+pub(super) fn ordinal_bytes(count: u64) -> usize {
+    let largest = count.saturating_sub(1);
+    (64 - largest.leading_zeros()).div_ceil(8).max(1) as usize
+}
+
+/// Zeros that make a length a multiple of 8, as every file of a store is.
+pub(super) fn padding_after(length_bytes: u64) -> u64 {
+    length_bytes.wrapping_neg() % 8
 }
 
 /// The first 8 bytes as a number; the slice must have them.
@@ -135,12 +179,13 @@ mod tests {
         let header = Header {
             part: FileKind::Index,
             kind: Tag::Literal,
+            scope: FileScope::ByHash(3),
             parameter: 3,
             count: 77,
         };
         let open = |bytes: &[u8]| {
             let file = CheckedRegion::unchecked("f", Region::heap(bytes).unwrap());
-            Header::read(&file, FileKind::Index, Tag::Literal)
+            Header::read(&file, FileKind::Index, Tag::Literal, FileScope::ByHash(3))
         };
         let bytes = header.to_bytes();
         assert_eq!(open(&bytes).unwrap(), header);

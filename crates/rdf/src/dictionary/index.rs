@@ -22,7 +22,7 @@
 //! on purpose would make lookups of its own terms slow, and nothing else.
 
 use super::error::{FormatProblem, OpenError, WriteError, damaged};
-use super::format::{FileKind, HEADER_BYTES, Header, read_u64};
+use super::format::{FileKind, FileScope, HEADER_BYTES, Header, ordinal_bytes, read_u64};
 use crate::id::Tag;
 use crate::lexicon::LexiconError;
 use memory::{CheckedRegion, prefetch};
@@ -67,8 +67,7 @@ struct IndexLayout {
 
 impl IndexLayout {
     fn of(count: u64) -> IndexLayout {
-        let largest = count.saturating_sub(1);
-        let width = (64 - largest.leading_zeros()).div_ceil(8).max(1) as usize;
+        let width = ordinal_bytes(count);
         let slots = LINE_BYTES / (1 + width);
         let filled_lines = count.div_ceil(slots as u64);
         IndexLayout {
@@ -99,7 +98,22 @@ pub struct IndexWriter<W: Write> {
 
 impl<W: Write> IndexWriter<W> {
     /// A writer of exactly `count` pairs. The output should be buffered: it writes once a line.
-    pub fn new(kind: Tag, count: u64, mut out: W) -> Result<IndexWriter<W>, WriteError> {
+    pub fn new(kind: Tag, count: u64, out: W) -> Result<IndexWriter<W>, WriteError> {
+        IndexWriter::create(kind, FileScope::Whole, count, out)
+    }
+
+    /// A writer of exactly `count` pairs of a node's part: from the hashes that the node owns to places among the keys
+    /// that have them, as a [cut](super::part::cut_texts) gives both.
+    pub fn of_part(kind: Tag, node: u16, count: u64, out: W) -> Result<IndexWriter<W>, WriteError> {
+        IndexWriter::create(kind, FileScope::ByHash(node), count, out)
+    }
+
+    fn create(
+        kind: Tag,
+        scope: FileScope,
+        count: u64,
+        mut out: W,
+    ) -> Result<IndexWriter<W>, WriteError> {
         assert!(kind.is_dictionary(), "other kinds have no index");
         let shape = IndexLayout::of(count);
         let parameter = shape.width as u8;
@@ -107,6 +121,7 @@ impl<W: Write> IndexWriter<W> {
             &Header {
                 part: FileKind::Index,
                 kind,
+                scope,
                 parameter,
                 count,
             }
@@ -177,8 +192,12 @@ pub(super) struct HashIndex {
 
 impl HashIndex {
     /// Opens the file; reads its header only.
-    pub(super) fn open(kind: Tag, file: Arc<CheckedRegion>) -> Result<HashIndex, OpenError> {
-        let header = Header::read(&file, FileKind::Index, kind)?;
+    pub(super) fn open(
+        kind: Tag,
+        scope: FileScope,
+        file: Arc<CheckedRegion>,
+    ) -> Result<HashIndex, OpenError> {
+        let header = Header::read(&file, FileKind::Index, kind, scope)?;
         let body = file.len() - HEADER_BYTES as u64;
         let wrong_length = || OpenError::format(&file, FormatProblem::Length);
         if header.count > file.len() || !body.is_multiple_of(LINE_BYTES as u64) {
@@ -327,7 +346,7 @@ mod tests {
 
     fn open(bytes: &[u8]) -> Result<HashIndex, OpenError> {
         let file = CheckedRegion::unchecked("index", Region::heap(bytes).unwrap());
-        HashIndex::open(Tag::Iri, Arc::new(file))
+        HashIndex::open(Tag::Iri, FileScope::Whole, Arc::new(file))
     }
 
     fn candidates(index: &HashIndex, hash: u64) -> Vec<u64> {

@@ -10,7 +10,7 @@
 //! few, and their ids are already small.
 
 use super::error::{FormatProblem, MergeError, OpenError, WriteError, damaged, nonsense};
-use super::format::{FileKind, HEADER_BYTES, Header};
+use super::format::{FileKind, FileScope, HEADER_BYTES, Header};
 use super::merge::copy;
 use super::table::{KeyCursor, Keys};
 use crate::id::{Tag, VertexId};
@@ -30,10 +30,16 @@ pub struct RecordWriter<W: Write> {
 
 impl<W: Write> RecordWriter<W> {
     /// A writer of no record yet. The output should be buffered: it writes once a record.
-    pub fn new(mut out: W) -> Result<RecordWriter<W>, WriteError> {
+    pub fn new(out: W) -> Result<RecordWriter<W>, WriteError> {
+        RecordWriter::of_scope(FileScope::Whole, out)
+    }
+
+    /// A writer of those records that have this scope, in the order of their ordinals.
+    pub(super) fn of_scope(scope: FileScope, mut out: W) -> Result<RecordWriter<W>, WriteError> {
         let header = Header {
             part: FileKind::Records,
             kind: Tag::TripleTerm,
+            scope,
             parameter: 0,
             count: 0,
         };
@@ -56,9 +62,15 @@ impl<W: Write> RecordWriter<W> {
         let ordinal = self.count;
         let in_order = |id: &VertexId| !id.has_tag(Tag::TripleTerm) || id.payload() < ordinal;
         assert!(components.iter().all(in_order), "components come first");
-        self.out.write_all(&encode_triple(components))?;
-        self.count += 1;
+        self.push_key(&encode_triple(components))?;
         Ok(ordinal)
+    }
+
+    /// Appends the record with this key, whatever it says, as the next one.
+    pub(super) fn push_key(&mut self, key: &[u8; TRIPLE_KEY_BYTES]) -> Result<(), WriteError> {
+        self.out.write_all(key)?;
+        self.count += 1;
+        Ok(())
     }
 
     /// Records written so far.
@@ -81,8 +93,8 @@ pub(super) struct Records {
 
 impl Records {
     /// Opens the file; reads its header only.
-    pub(super) fn open(file: Arc<CheckedRegion>) -> Result<Records, OpenError> {
-        Header::read(&file, FileKind::Records, Tag::TripleTerm)?;
+    pub(super) fn open(scope: FileScope, file: Arc<CheckedRegion>) -> Result<Records, OpenError> {
+        Header::read(&file, FileKind::Records, Tag::TripleTerm, scope)?;
         let body = file.len() - HEADER_BYTES as u64;
         if !body.is_multiple_of(RECORD_BYTES) {
             return Err(OpenError::format(&file, FormatProblem::Length));
@@ -101,16 +113,19 @@ impl Records {
     /// anything, with a smaller ordinal if it is a triple term. So following them is a list and
     /// never a tree, whatever the file says.
     pub(super) fn components(&self, ordinal: u64) -> Result<[VertexId; 3], LexiconError> {
-        let components =
-            decode_triple(self.record(ordinal)?).map_err(|_| self.nonsense(ordinal))?;
-        let [subject, predicate, object] = components;
-        let is_triple_term = matches!(subject.tag(), Some(Tag::Iri | Tag::Blank))
-            && predicate.has_tag(Tag::Iri)
-            && (!object.has_tag(Tag::TripleTerm) || object.payload() < ordinal);
-        if !is_triple_term {
-            return Err(self.nonsense(ordinal));
-        }
-        Ok(components)
+        self.components_at(ordinal, ordinal)
+    }
+
+    /// The same, where records have places that are not their ordinals. The place exists (asserted).
+    pub(super) fn components_at(
+        &self,
+        place: u64,
+        ordinal: u64,
+    ) -> Result<[VertexId; 3], LexiconError> {
+        let components = decode_triple(self.record(place)?).ok();
+        components
+            .filter(|components| is_triple_term(*components, ordinal))
+            .ok_or_else(|| self.nonsense(place))
     }
 
     /// A triple term that exists is none that this release can have written.
@@ -125,6 +140,14 @@ impl Records {
             .bytes(start..start + RECORD_BYTES)
             .map_err(|block| damaged(&block))
     }
+}
+
+/// Whether a triple term with this ordinal can have these components.
+pub(super) fn is_triple_term(components: [VertexId; 3], ordinal: u64) -> bool {
+    let [subject, predicate, object] = components;
+    matches!(subject.tag(), Some(Tag::Iri | Tag::Blank))
+        && predicate.has_tag(Tag::Iri)
+        && (!object.has_tag(Tag::TripleTerm) || object.payload() < ordinal)
 }
 
 /// Reads records; keeps nothing, as each is found by itself.

@@ -7,6 +7,9 @@
 //!                  | zeros up to a multiple of 8 | number of keys (8 bytes)
 //! ```
 //!
+//! Ordinals are places here: in a whole dictionary a key's place is its ordinal, in a node's part the
+//! number of keys before it that are there too ([`super::part`]).
+//!
 //! Invariant: block *b* holds the keys with ordinals 16 *b* to 16 *b* + 15 (the last block may hold
 //! fewer) and decodes without any other. So a key is found by two reads: two neighbouring offsets,
 //! then one block. Offsets lie in a file of their own so that both are written front to back with
@@ -19,7 +22,8 @@ use super::KEY_BYTES_MAX;
 use super::entry::{EntryKey, push_entry};
 use super::error::{FormatProblem, MergeError, OpenError, WriteError, damaged, nonsense};
 use super::format::{
-    FileKind, HEADER_BYTES, Header, OFFSET_BYTES, OFFSET_MAX, read_offset, read_u64, take_bytes,
+    FileKind, FileScope, HEADER_BYTES, Header, OFFSET_BYTES, OFFSET_MAX, padding_after,
+    read_offset, read_u64, take_bytes,
 };
 use super::merge::copy;
 use super::table::{KeyCursor, Keys};
@@ -72,6 +76,26 @@ impl<W: Write> StreamWriter<W> {
     /// The same with blocks of 2^`block_log2` keys, at most 256, for measurements: readers take any.
     pub fn with_block_log2(
         kind: Tag,
+        keys: W,
+        offsets: W,
+        block_log2: u8,
+    ) -> Result<StreamWriter<W>, WriteError> {
+        StreamWriter::create(kind, FileScope::Whole, keys, offsets, block_log2)
+    }
+
+    /// A writer of those keys that have this scope, in the order of their ordinals.
+    pub(super) fn of_scope(
+        kind: Tag,
+        scope: FileScope,
+        keys: W,
+        offsets: W,
+    ) -> Result<StreamWriter<W>, WriteError> {
+        StreamWriter::create(kind, scope, keys, offsets, BLOCK_LOG2)
+    }
+
+    fn create(
+        kind: Tag,
+        scope: FileScope,
         mut keys: W,
         mut offsets: W,
         block_log2: u8,
@@ -85,6 +109,7 @@ impl<W: Write> StreamWriter<W> {
             Header {
                 part,
                 kind,
+                scope,
                 parameter: block_log2,
                 count: 0,
             }
@@ -213,11 +238,6 @@ impl<W: Write> StreamWriter<W> {
     }
 }
 
-/// Zeros that make a length a multiple of 8, as every file of a store is.
-fn padding_after(length_bytes: u64) -> u64 {
-    length_bytes.wrapping_neg() % 8
-}
-
 /// Reads the two files of a kind.
 #[derive(Debug)]
 pub(super) struct KeyStream {
@@ -231,11 +251,12 @@ impl KeyStream {
     /// Opens the files; reads the headers and the ends of both, nothing between.
     pub(super) fn open(
         kind: Tag,
+        scope: FileScope,
         keys: Arc<CheckedRegion>,
         offsets: Arc<CheckedRegion>,
     ) -> Result<KeyStream, OpenError> {
-        let block_log2 = Header::read(&keys, FileKind::Keys, kind)?.parameter;
-        let header = Header::read(&offsets, FileKind::Offsets, kind)?;
+        let block_log2 = Header::read(&keys, FileKind::Keys, kind, scope)?.parameter;
+        let header = Header::read(&offsets, FileKind::Offsets, kind, scope)?;
         if header.parameter != block_log2 || block_log2 > BLOCK_LOG2_MAX {
             return Err(OpenError::format(&offsets, FormatProblem::Mismatch));
         }

@@ -76,6 +76,11 @@ impl KeyBatch {
         self.ends.push(self.bytes.len());
     }
 
+    /// Bytes of all keys together.
+    pub fn key_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// The key at `index`, below the length.
     #[inline]
     pub fn get(&self, index: usize) -> &[u8] {

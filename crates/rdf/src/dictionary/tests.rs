@@ -455,8 +455,13 @@ fn every_block_size_reads_back() {
         assert_eq!(stats.offsets_file_bytes, offset_bytes.len() as u64);
         let region =
             |bytes: &[u8]| Arc::new(CheckedRegion::unchecked("f", Region::heap(bytes).unwrap()));
-        let stream =
-            stream::KeyStream::open(Tag::Iri, region(&key_bytes), region(&offset_bytes)).unwrap();
+        let stream = stream::KeyStream::open(
+            Tag::Iri,
+            format::FileScope::Whole,
+            region(&key_bytes),
+            region(&offset_bytes),
+        )
+        .unwrap();
         use table::{KeyCursor, Keys};
         let mut cursor = stream.cursor();
         for at in (0..1000).chain([999, 3, 500, 499, 501, 501]) {

@@ -1,0 +1,1 @@
+//! Damaged bytes: an error or the right answer, never a panic and never another answer.

@@ -1,0 +1,1 @@
+//! Parts that do not belong together are refused or reported.
