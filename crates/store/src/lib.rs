@@ -9,6 +9,7 @@
 //! - [`Slice`], [`Window`]: the graph of a batch of a stream, and a union of them as a view;
 //! - [`GraphWriter`], [`GraphIndexWriter`], [`write_tables`]: what a load writes a graph with;
 //! - [`parts`]: the files that a graph consists of;
+//! - [`part_of`]: the mark of a graph that is one node's part of a larger one;
 //! - [`format`]: their bytes, drawn in `docs/formats/store-layout.md`;
 //! - [`log`]: the changes that no generation holds yet;
 //! - [`testing`]: graphs for tests.
@@ -23,6 +24,7 @@ mod graph_index;
 mod lists;
 pub mod load;
 pub mod log;
+pub mod part_of;
 pub mod parts;
 mod prefixes;
 pub mod record;
@@ -40,6 +42,7 @@ pub mod window;
 pub use error::ViewError;
 pub use graph_index::{GraphIndexWriter, GraphKey};
 pub use lists::{ListCursor, Lists, Meeting, MetRows, OwnedLists};
+pub use part_of::PartOf;
 pub use prefixes::Prefixes;
 pub use segment::planes::Spans;
 pub use segment::raw;

@@ -185,6 +185,13 @@ fn existing_without_log(
         });
     }
     let (snapshot, dictionary) = open_parts(&opened)?;
+    if let Some(part) = snapshot.part_of() {
+        return Err(LoadError::IsPart {
+            path: location.to_owned(),
+            node: part.node(),
+            nodes: part.placement().nodes(),
+        });
+    }
     Ok((snapshot, dictionary, number, beside::read(&opened)?))
 }
 

@@ -8,6 +8,7 @@ use crate::error::ViewError;
 use crate::format::{DEFAULT_GRAPH_CODE, HEADER_BYTES, PartHeader, PartKind, flags};
 use crate::graph_index::GraphIndex;
 use crate::lists::{Columns, Filter, Lists, NamedGraphs};
+use crate::part_of::PartOf;
 use crate::parts::{PartError, PartSource};
 use crate::prefixes::Prefixes;
 use crate::segment::index::ABSENT;
@@ -19,6 +20,7 @@ use crate::view::{GraphScope, GraphView, Progress, SegmentKey};
 use hashbrown::HashMap;
 use memory::CheckedRegion;
 use rdf::{Direction, PredicateId, VertexId};
+use std::sync::Arc;
 
 /// Why a graph's parts could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +45,7 @@ pub struct Snapshot {
     /// Those with an edge, ascending.
     present: Vec<PredicateId>,
     prefixes: Prefixes,
+    part: Option<Arc<PartOf>>,
 }
 
 impl Snapshot {
@@ -59,6 +62,7 @@ impl Snapshot {
             by_vertex: HashMap::new(),
             present: Vec::new(),
             prefixes: Prefixes::open(source),
+            part: PartOf::open(source)?.map(Arc::new),
         };
         snapshot.check_headers().map_err(|fault| *fault)?;
         snapshot.read_predicates().map_err(|fault| *fault)?;
@@ -68,6 +72,11 @@ impl Snapshot {
     /// Prefixes that loaded documents declare.
     pub fn prefixes(&self) -> &Prefixes {
         &self.prefixes
+    }
+
+    /// What part of a graph this is; `None`: a whole graph, whose two directions hold the same quads.
+    pub fn part_of(&self) -> Option<&Arc<PartOf>> {
+        self.part.as_ref()
     }
 
     /// The parts with their kinds and directions.
@@ -135,7 +144,11 @@ impl Snapshot {
         let mut present = Vec::with_capacity(self.predicates.len());
         for (number, &vertex) in (0..).zip(&self.predicates) {
             let predicate = PredicateId(number);
-            if !vertex.is_unbound() && self.out.segment(predicate)?.is_some() {
+            if vertex.is_unbound() {
+                continue;
+            }
+            // A part of a graph may have the in-edges of a predicate alone.
+            if self.out.segment(predicate)?.is_some() || self.into.segment(predicate)?.is_some() {
                 by_vertex.insert(vertex, predicate);
                 present.push(predicate);
             }
@@ -176,9 +189,13 @@ impl Snapshot {
         }
     }
 
-    /// Distinct quads with this predicate.
-    pub(crate) fn edges_of(&self, predicate: PredicateId) -> Result<u64, Fault> {
-        let segment = self.out.segment(predicate)?;
+    /// Distinct edges of this predicate in a direction: of out-edges there are as many as quads.
+    pub(crate) fn edges_of(
+        &self,
+        predicate: PredicateId,
+        direction: Direction,
+    ) -> Result<u64, Fault> {
+        let segment = self.side(direction).segment(predicate)?;
         Ok(segment.map_or(0, |segment| segment.descriptor.rows))
     }
 

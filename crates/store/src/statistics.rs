@@ -9,6 +9,9 @@
 //! Over layers numbers of quads are exact and sets are complete (`delta::sets`), which costs some 50 ns
 //! for each vertex of a layer. All other numbers are estimates: a subject that a layer gave another edge
 //! of a predicate counts twice.
+//!
+//! Of a part of a graph, quads and subjects are counted along its out-edges and objects along its in-edges. So the
+//! numbers of all parts add up to those of the whole, but for classes: each part with a member counts its class as an object.
 
 use crate::delta::layer::KeySet;
 use crate::delta::{Layer, Version, sets_of};
@@ -213,20 +216,41 @@ impl Version {
             take_deleted(layer, &mut predicates, &mut classes)?;
         }
         take_gone(self.layers(), &mut statistics, &mut predicates);
-        predicates.retain(|_, sizes| sizes.edges > 0);
-        for sizes in predicates.values_mut() {
-            sizes.subjects = sizes.subjects.clamp(1, sizes.edges);
-            sizes.objects = sizes.objects.clamp(1, sizes.edges);
-        }
+        let incoming = self.bound_keys(&mut predicates)?;
         statistics.quads = predicates.values().map(|sizes| sizes.edges).sum();
         statistics.subjects = statistics.subjects.min(statistics.quads);
-        statistics.objects = statistics.objects.min(statistics.quads);
-        statistics.named_graphs = statistics.named_graphs.min(statistics.quads);
+        statistics.objects = statistics.objects.min(incoming);
+        statistics.named_graphs = statistics.named_graphs.min(statistics.quads + incoming);
         let type_vertex = self.type_vertex;
         statistics.type_vertex = type_vertex.filter(|vertex| predicates.contains_key(vertex));
         statistics.predicates = predicates.into_values().collect();
         statistics.classes = classes.into_iter().collect();
         Ok(statistics)
+    }
+
+    /// Leaves the predicates that have an edge, each with no more keys than edges; gives the number of in-edges.
+    fn bound_keys(
+        &self,
+        predicates: &mut BTreeMap<VertexId, PredicateSizes>,
+    ) -> Result<u64, ViewError> {
+        let mut sum = 0;
+        let mut dead = Vec::new();
+        for (&vertex, sizes) in &mut *predicates {
+            let incoming = match self.base().part_of() {
+                None => sizes.edges,
+                Some(_) => self
+                    .edges_of(vertex, Direction::In)
+                    .map_err(|fault| *fault)?,
+            };
+            sum += incoming;
+            sizes.subjects = sizes.subjects.clamp(sizes.edges.min(1), sizes.edges);
+            sizes.objects = sizes.objects.clamp(incoming.min(1), incoming);
+            dead.extend((sizes.edges + incoming == 0).then_some(vertex));
+        }
+        for vertex in dead {
+            predicates.remove(&vertex);
+        }
+        Ok(sum)
     }
 }
 

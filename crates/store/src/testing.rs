@@ -4,6 +4,7 @@
 //! the real segments.
 
 pub use crate::delta::IdQuad;
+use crate::delta::layer::EdgeCounts;
 use crate::delta::rows::{Tables, graphs_of, row_of, turn};
 use crate::delta::{KeyChanges, Layer, Version};
 use crate::load::radix;
@@ -89,7 +90,10 @@ impl Layer {
             dels: graph_of(dels),
             keys,
             graph_sizes: graph_sizes.into_iter().collect(),
-            quads: (adds.len() as u64, dels.len() as u64),
+            edges: EdgeCounts {
+                out: (adds.len() as u64, dels.len() as u64),
+                into: None,
+            },
             bytes: 0,
             commits,
         }

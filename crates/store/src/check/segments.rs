@@ -5,6 +5,7 @@ use super::sums::{DirectionSums, Sum, Sums};
 use super::{Findings, IdLimits};
 use crate::format::{DEFAULT_GRAPH_CODE, HEADER_BYTES, SegmentDescriptor};
 use crate::lists::NamedGraphs;
+use crate::part_of::PartOf;
 use crate::segment::index::Index;
 use crate::segment::reader::Segment;
 use crate::snapshot::Snapshot;
@@ -45,6 +46,7 @@ pub(crate) fn check_segments(
                 snapshot,
                 limits,
                 named,
+                part: snapshot.part_of().map(|part| &**part),
                 direction,
                 predicate: PredicateId(number),
             };
@@ -62,6 +64,7 @@ struct CheckSegment<'a> {
     snapshot: &'a Snapshot,
     limits: &'a IdLimits,
     named: NamedGraphs<'a>,
+    part: Option<&'a PartOf>,
     direction: Direction,
     predicate: PredicateId,
 }
@@ -185,8 +188,16 @@ impl CheckSegment<'_> {
                     "a neighbour is not in the dictionary",
                 ));
             }
+            let is_type = self.predicate == PredicateId::TYPE;
+            let is_held = |part: &PartOf| part.holds(self.direction, is_type, key, neighbour);
+            if !self.part.is_none_or(is_held) {
+                return Err(inconsistent(
+                    &side.segments,
+                    "an edge lies here that belongs into another part",
+                ));
+            }
             let is_same = last.is_some_and(|last| last.0 == neighbour);
-            if self.direction == Direction::Out && self.predicate == PredicateId::TYPE && !is_same {
+            if self.direction == Direction::Out && is_type && !is_same {
                 sums.types.add(&[key.bits(), neighbour.bits()]);
             }
             let graph = self.graph(code)?;

@@ -25,6 +25,12 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
+    /// Adds the facts of another.
+    pub(crate) fn add_all(&mut self, other: Sum) {
+        self.facts += other.facts;
+        self.hashes = self.hashes.wrapping_add(other.hashes);
+    }
+
     /// Adds a fact.
     #[inline]
     pub(crate) fn add(&mut self, fact: &[u64]) {
@@ -70,9 +76,10 @@ impl Sums {
         }
     }
 
-    /// Names what does not agree.
-    pub(crate) fn compare(&self, findings: &mut Findings) {
+    /// Names what does not agree. The directions of a part of a graph (`is_part`) hold edges of their own.
+    pub(crate) fn compare(&self, is_part: bool, findings: &mut Findings) {
         let predicates = self.out.quads.keys().chain(self.into.quads.keys());
+        let predicates = predicates.filter(|_| !is_part);
         for predicate in predicates.collect::<std::collections::BTreeSet<_>>() {
             if self.out.quads.get(predicate) != self.into.quads.get(predicate) {
                 let place = format!("predicate {}", predicate.0);

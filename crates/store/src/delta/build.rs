@@ -10,10 +10,10 @@
 //! Cost: some microseconds for a single quad, most of them for the eighteen parts of a graph; see
 //! `examples/change.rs`. Nothing here grows with the base.
 
-use super::change::Effect;
+use super::change::{EdgeEffect, Effect};
 use super::error::DeltaError;
-use super::layer::{KeyChanges, KeySet, Layer};
-use super::rows::{Row, Tables, runs_of, turn};
+use super::layer::{EdgeCounts, KeyChanges, KeySet, Layer};
+use super::rows::{Row, Tables, runs_of};
 use super::sources::{Weighted, row_counts, sources};
 use super::version::Version;
 use crate::error::ViewError;
@@ -37,30 +37,38 @@ impl Layer {
         type_vertex: Option<VertexId>,
         commits: RangeInclusive<u64>,
     ) -> Result<Layer, DeltaError> {
-        let (mut deletes, mut inserts) = (effect.deletes.clone(), effect.inserts.clone());
-        let mut adds = Writing::begin(&inserts, type_vertex)?;
-        let mut dels = Writing::begin(&deletes, type_vertex)?;
-        let graph_sizes = graph_sizes(&deletes, &inserts);
+        let mut edges = effect.out.clone();
+        let into = effect.into.as_ref();
+        let own = |rows: fn(&EdgeEffect) -> &Vec<Row>| into.map_or(&[][..], |into| rows(into));
+        let (deleted, inserted) = (own(|into| &into.deletes), own(|into| &into.inserts));
+        let mut adds = Writing::begin([&edges.inserts, inserted], type_vertex)?;
+        let mut dels = Writing::begin([&edges.deletes, deleted], type_vertex)?;
+        let graph_sizes = graph_sizes([&edges.deletes, deleted], [&edges.inserts, inserted]);
+        let counts = |edges: &EdgeEffect| (edges.inserts.len() as u64, edges.deletes.len() as u64);
+        let counts = EdgeCounts {
+            out: counts(&edges),
+            into: into.map(counts),
+        };
         let mut changes = Changes {
             version,
             sources: sources(Some(version.base()), version.layers()),
             found: KeyChanges::default(),
         };
         changes.graphs(&graph_sizes)?;
-        let mut scratch = Vec::new();
         for direction in [Direction::Out, Direction::In] {
-            if direction == Direction::In {
-                turn(&mut deletes, &mut scratch);
-                turn(&mut inserts, &mut scratch);
+            match into {
+                _ if direction == Direction::Out => {}
+                Some(into) => edges.clone_from(into),
+                None => edges.turn(),
             }
-            changes.keys(direction, &deletes, &inserts)?;
-            for (writing, rows) in [(&mut adds, &inserts), (&mut dels, &deletes)] {
+            changes.keys(direction, &edges.deletes, &edges.inserts)?;
+            for (writing, rows) in [(&mut adds, &edges.inserts), (&mut dels, &edges.deletes)] {
                 if let Some((files, tables)) = writing {
                     let written = tables.write_direction(files, direction, rows)?;
                     assert_eq!(
                         written.rows,
                         rows.len() as u64,
-                        "both directions hold each quad of the effect, once"
+                        "a direction holds each edge of the effect, once"
                     );
                 }
             }
@@ -70,18 +78,18 @@ impl Layer {
                 open(adds.map(|adds| adds.0))?,
                 open(dels.map(|dels| dels.0))?,
             ],
-            (inserts.len() as u64, deletes.len() as u64),
+            counts,
             changes.found,
             graph_sizes,
             commits,
         ))
     }
 
-    /// Puts a layer together: its graphs of added and deleted edges with their quads, and what
+    /// Puts a layer together: its graphs of added and deleted edges with their numbers, and what
     /// follows from them.
     pub(super) fn new(
         [adds, dels]: [Option<Snapshot>; 2],
-        quads: (u64, u64),
+        edges: EdgeCounts,
         keys: KeyChanges,
         graph_sizes: Vec<(VertexId, i64)>,
         commits: RangeInclusive<u64>,
@@ -90,10 +98,11 @@ impl Layer {
             commits.start() <= commits.end(),
             "a layer is of at least one commit"
         );
+        let into = edges.into.unwrap_or_default();
         assert_eq!(
             (adds.is_some(), dels.is_some()),
-            (quads.0 > 0, quads.1 > 0),
-            "a side of a layer is there where it has quads"
+            (edges.out.0 + into.0 > 0, edges.out.1 + into.1 > 0),
+            "a side of a layer is there where it has edges"
         );
         assert!(
             graph_sizes.is_sorted_by(|one, next| one.0 < next.0),
@@ -106,7 +115,7 @@ impl Layer {
             dels,
             keys,
             graph_sizes,
-            quads,
+            edges,
             bytes,
             commits,
         }
@@ -117,11 +126,12 @@ impl Layer {
 struct Writing;
 
 impl Writing {
+    /// `rows`: along out-edges, and where these are others than the turned ones, along in-edges.
     fn begin(
-        rows: &[Row],
+        rows: [&[Row]; 2],
         type_vertex: Option<VertexId>,
     ) -> Result<Option<(MemoryParts, Tables)>, DeltaError> {
-        if rows.is_empty() {
+        if rows.iter().all(|rows| rows.is_empty()) {
             return Ok(None);
         }
         let files = MemoryParts::new();
@@ -151,10 +161,11 @@ fn bytes_of(graph: &Snapshot) -> u64 {
             .sum::<u64>()
 }
 
-/// By how many quads each named graph grows, ascending, without 0.
-fn graph_sizes(deletes: &[Row], inserts: &[Row]) -> Vec<(VertexId, i64)> {
-    let named = |rows: &'_ [Row], weight| {
-        rows.iter()
+/// By how many quads each named graph grows, ascending, without 0; where both directions have rows, by how many edges.
+fn graph_sizes(deletes: [&[Row]; 2], inserts: [&[Row]; 2]) -> Vec<(VertexId, i64)> {
+    let named = |rows: [&'_ [Row]; 2], weight| {
+        rows.into_iter()
+            .flatten()
             .map(|row| VertexId::from_bits(row[3]))
             .filter(|&graph| graph != GraphScope::DEFAULT_GRAPH)
             .map(move |graph| (graph, weight))
@@ -278,7 +289,8 @@ impl Changes<'_> {
         Ok(())
     }
 
-    /// Whether a graph has no quad left after it grew by this (negative) number.
+    /// Whether a graph has no quad left after it grew by this (negative) number; of a part of a graph, no edge of either
+    /// direction.
     pub(super) fn is_emptied(&self, graph: VertexId, grown: i64) -> Result<bool, DeltaError> {
         assert!(grown < 0, "a graph is emptied by what is taken away");
         let in_layers = |layer: &std::sync::Arc<Layer>| {
@@ -291,26 +303,33 @@ impl Changes<'_> {
         let Some(code) = base.graphs()?.code(graph) else {
             return Ok(over_base == 0);
         };
-        let region = &base.side(Direction::Out).graph_index;
+        let directions = match base.part_of() {
+            None => &[Direction::Out][..],
+            Some(_) => &[Direction::Out, Direction::In],
+        };
         let mut runs = Vec::new();
-        GraphIndex::open(region)?.runs(code, |run| runs.push(run))?;
-        if runs.iter().map(|run| run.keys as i64).sum::<i64>() + over_base > 0 {
+        for &direction in directions {
+            let region = &base.side(direction).graph_index;
+            GraphIndex::open(region)?.runs(code, |run| runs.push((direction, run)))?;
+        }
+        let keys = runs.iter().map(|(_, run)| run.keys as i64);
+        if keys.sum::<i64>() + over_base > 0 {
             return Ok(false);
         }
-        let (mut quads, mut keys, mut degrees) = (over_base, Vec::new(), Vec::new());
+        let (mut edges, mut keys, mut degrees) = (over_base, Vec::new(), Vec::new());
         let mut lists = Lists::new();
-        for run in runs {
+        for (direction, run) in runs {
             keys.clear();
             degrees.clear();
-            run.decode(region, &mut keys)?;
+            run.decode(&base.side(direction).graph_index, &mut keys)?;
             let segment = SegmentKey {
                 predicate: run.predicate,
-                direction: Direction::Out,
+                direction,
             };
             let _ = base.lists(segment, &keys, GraphScope::Named(graph), &mut lists)?;
             lists.degrees(&mut degrees)?;
-            quads += degrees.iter().sum::<u64>() as i64;
-            if quads > 0 {
+            edges += degrees.iter().sum::<u64>() as i64;
+            if edges > 0 {
                 return Ok(false);
             }
         }

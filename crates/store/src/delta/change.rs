@@ -8,13 +8,14 @@
 //! Cost: a sort, and about 100 ns a quad on a base of millions, see `examples/change.rs`.
 
 use super::layer::Layer;
-use super::rows::{IdQuad, Row, quad_of, row_of};
+use super::rows::{IdQuad, Row, quad_of, row_of, turn};
 use super::sources::{Weighted, own_sources, presence, sources};
 use super::version::Version;
 use crate::error::ViewError;
 use crate::load::radix;
+use crate::part_of::PartOf;
 use crate::source::Fault;
-use rdf::VertexId;
+use rdf::{Direction, VertexId};
 use std::sync::Arc;
 
 /// Bytes that a quad takes while it becomes a part of a layer: as ids, and sorted in both directions.
@@ -29,13 +30,20 @@ pub struct Change {
     pub inserts: Vec<IdQuad>,
 }
 
+/// Edges of one direction that go and come: rows along it, ascending, distinct, none in both.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct EdgeEffect {
+    pub deletes: Vec<Row>,
+    pub inserts: Vec<Row>,
+}
+
 /// What a change does to one version: quads that it has and loses, and quads that it lacks and
 /// gets. No quad is in both.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Effect {
-    /// Ascending, distinct.
-    pub(super) deletes: Vec<Row>,
-    pub(super) inserts: Vec<Row>,
+    pub(super) out: EdgeEffect,
+    /// Of in-edges, on a part of a graph. `None`: those of the same quads.
+    pub(super) into: Option<EdgeEffect>,
 }
 
 /// Of distinct quads, each with whether it is there afterwards.
@@ -54,7 +62,7 @@ impl FromIterator<(IdQuad, bool)> for Change {
 }
 
 impl Change {
-    /// What it does to `version`. Quads have no unbound id but the graph, which is
+    /// What it does to `version`; to a part of a graph, what it does to the edges that lie there. Quads have no unbound id but the graph, which is
     /// [`GraphScope::DEFAULT_GRAPH`](crate::GraphScope::DEFAULT_GRAPH) outside named graphs.
     pub fn effect(&self, version: &Version) -> Result<Effect, ViewError> {
         self.effect_on(version, None).map_err(|fault| *fault)
@@ -75,36 +83,88 @@ impl Change {
         mut idle: Option<&mut Vec<IdQuad>>,
     ) -> Result<Effect, Fault> {
         let mut scratch = Vec::new();
-        let mut inserts = sorted(&self.inserts, &mut scratch);
+        let inserts = sorted(&self.inserts, &mut scratch);
         let mut deletes = sorted(&self.deletes, &mut scratch);
         drop(scratch);
         subtract(&mut deletes, &inserts);
+        let mut out = EdgeEffect { deletes, inserts };
+        let mut into = version.base().part_of().map(|part| {
+            let mut into = out.clone();
+            let type_vertex = version.type_vertex();
+            out.retain_held(part, Direction::Out, type_vertex);
+            into.turn();
+            into.retain_held(part, Direction::In, type_vertex);
+            into
+        });
         let sources = sources(Some(version.base()), version.layers());
-        let mut sums = Vec::with_capacity(inserts.len().max(deletes.len()));
-        for (rows, wanted) in [(&mut inserts, 0), (&mut deletes, 1)] {
+        out.retain_effective(&sources, Direction::Out, idle.as_deref_mut())?;
+        if let Some(into) = &mut into {
+            into.retain_effective(&sources, Direction::In, idle)?;
+        }
+        Ok(Effect { out, into })
+    }
+}
+
+impl EdgeEffect {
+    fn is_empty(&self) -> bool {
+        self.deletes.is_empty() && self.inserts.is_empty()
+    }
+
+    /// Rows that come, and rows that go, with the sum that each of them has before.
+    fn rows_mut(&mut self) -> [(&mut Vec<Row>, i64); 2] {
+        [(&mut self.inserts, 0), (&mut self.deletes, 1)]
+    }
+
+    /// The same edges from their other side.
+    pub(super) fn turn(&mut self) {
+        let mut scratch = Vec::new();
+        for (rows, _) in self.rows_mut() {
+            turn(rows, &mut scratch);
+        }
+    }
+
+    /// Keeps the edges that lie in a part.
+    fn retain_held(&mut self, part: &PartOf, direction: Direction, type_vertex: Option<VertexId>) {
+        for (rows, _) in self.rows_mut() {
+            rows.retain(|row| {
+                let [predicate, key, neighbour, _] = row.map(VertexId::from_bits);
+                part.holds(direction, Some(predicate) == type_vertex, key, neighbour)
+            });
+        }
+    }
+
+    /// Keeps what has an effect on these graphs; the quads of what has none are appended to `idle`.
+    fn retain_effective(
+        &mut self,
+        sources: &[Weighted<'_>],
+        direction: Direction,
+        mut idle: Option<&mut Vec<IdQuad>>,
+    ) -> Result<(), Fault> {
+        let mut sums = Vec::with_capacity(self.inserts.len().max(self.deletes.len()));
+        for (rows, wanted) in self.rows_mut() {
             sums.clear();
-            presence(&sources, rows, &mut sums)?;
+            presence(sources, direction, rows, &mut sums)?;
             if let Some(idle) = &mut idle {
                 let without = rows.iter().zip(&sums).filter(|(_, sum)| **sum != wanted);
-                idle.extend(without.map(|(row, _)| quad_of(row)));
+                idle.extend(without.map(|(row, _)| quad_along(row, direction)));
             }
             keep(rows, &sums, wanted);
         }
         assert!(
-            inserts
+            self.inserts
                 .iter()
                 .flatten()
                 .all(|id| !VertexId::from_bits(*id).is_transient()),
             "what is stored has ids that stay: layers and records are made of effects"
         );
-        Ok(Effect { deletes, inserts })
+        Ok(())
     }
 }
 
 impl Effect {
     /// Whether nothing changes.
     pub fn is_empty(&self) -> bool {
-        self.deletes.is_empty() && self.inserts.is_empty()
+        self.out.is_empty() && self.into.as_ref().is_none_or(EdgeEffect::is_empty)
     }
 
     /// Of the quads that change, those that the layers changed before: what comes back or goes again.
@@ -113,46 +173,77 @@ impl Effect {
         // Inserting takes back what was deleted, and the other way round.
         let has_dels = layers.iter().any(|layer| layer.deleted() > 0);
         let has_adds = layers.iter().any(|layer| layer.added() > 0);
-        for (rows, is_asked) in [(&self.inserts, has_dels), (&self.deletes, has_adds)] {
-            if is_asked {
-                changed_rows(&sources(None, layers), rows, &mut found).map_err(|fault| *fault)?;
+        for (direction, edges) in self.sides() {
+            for (rows, is_asked) in [(&edges.inserts, has_dels), (&edges.deletes, has_adds)] {
+                if is_asked {
+                    let graphs = sources(None, layers);
+                    changed_rows(&graphs, direction, rows, &mut found).map_err(|fault| *fault)?;
+                }
             }
         }
         Ok(found)
     }
 
-    /// The quads that go, each once, ascending by predicate, subject, object and graph.
-    pub fn deletes(&self) -> impl ExactSizeIterator<Item = IdQuad> + '_ {
-        self.deletes.iter().map(quad_of)
+    /// The directions whose edges are not the turned ones of another: both on a part, the first of a whole graph.
+    fn sides(&self) -> impl Iterator<Item = (Direction, &EdgeEffect)> {
+        let into = self.into.iter().map(|into| (Direction::In, into));
+        std::iter::once((Direction::Out, &self.out)).chain(into)
     }
 
-    /// The quads that come, each once, ascending by predicate, subject, object and graph.
+    /// The named graph of each edge that changes, or [`GraphScope::DEFAULT_GRAPH`](crate::GraphScope::DEFAULT_GRAPH).
+    pub(super) fn graphs(&self) -> impl Iterator<Item = VertexId> {
+        let edges = self.sides().map(|(_, edges)| edges);
+        let rows = edges.flat_map(|edges| edges.deletes.iter().chain(&edges.inserts));
+        rows.map(|row| VertexId::from_bits(row[3]))
+    }
+
+    /// The quads that go, each once, ascending by predicate, subject, object and graph. On a part of a graph those
+    /// whose out-edges lie there.
+    pub fn deletes(&self) -> impl ExactSizeIterator<Item = IdQuad> + '_ {
+        self.out.deletes.iter().map(quad_of)
+    }
+
+    /// The quads that come, as [`Effect::deletes`] gives those that go.
     pub fn inserts(&self) -> impl ExactSizeIterator<Item = IdQuad> + '_ {
-        self.inserts.iter().map(quad_of)
+        self.out.inserts.iter().map(quad_of)
+    }
+}
+
+/// The quad of a row along a direction.
+fn quad_along(row: &Row, direction: Direction) -> IdQuad {
+    let (key, predicate, neighbour, graph) = quad_of(row);
+    match direction {
+        Direction::Out => (key, predicate, neighbour, graph),
+        Direction::In => (neighbour, predicate, key, graph),
     }
 }
 
 /// Whether a layer adds or deletes one of these quads.
 pub(super) fn changes_any(layer: &Layer, quads: &[IdQuad]) -> Result<bool, ViewError> {
-    let rows = sorted(quads, &mut Vec::new());
+    let mut rows = sorted(quads, &mut Vec::new());
     let mut found = Vec::new();
     let graphs = own_sources(layer).concat();
-    changed_rows(&graphs, &rows, &mut found).map_err(|fault| *fault)?;
+    changed_rows(&graphs, Direction::Out, &rows, &mut found).map_err(|fault| *fault)?;
+    if layer.is_of_part() {
+        turn(&mut rows, &mut Vec::new());
+        changed_rows(&graphs, Direction::In, &rows, &mut found).map_err(|fault| *fault)?;
+    }
     Ok(!found.is_empty())
 }
 
-/// Appends those of the rows, which ascend, that are in one of these graphs.
+/// Appends the quads of those of the rows, which ascend along a direction, that are in one of these graphs.
 fn changed_rows(
     graphs: &[Weighted<'_>],
+    direction: Direction,
     rows: &[Row],
     found: &mut Vec<IdQuad>,
 ) -> Result<(), Fault> {
     for &graph in graphs {
         let mut sums = Vec::with_capacity(rows.len());
-        presence(&[graph], rows, &mut sums)?;
+        presence(&[graph], direction, rows, &mut sums)?;
         assert_eq!(sums.len(), rows.len(), "a sum for each row");
         let changed = rows.iter().zip(&sums).filter(|(_, sum)| **sum != 0);
-        found.extend(changed.map(|(row, _)| quad_of(row)));
+        found.extend(changed.map(|(row, _)| quad_along(row, direction)));
     }
     Ok(())
 }

@@ -4,7 +4,7 @@
 //! [`ChangedGraphs::MAX`] graphs nothing is told but that it may be any: the list is read at every commit, and a
 //! load of millions of small graphs must not be held up, or held in memory, by it.
 //!
-//! Cost: a look at the graph of each quad of an effect, and a sort of the graphs.
+//! Cost: a look at the graph of each edge of an effect, and a sort of the graphs.
 
 use super::change::Effect;
 use rdf::VertexId;
@@ -24,7 +24,7 @@ impl ChangedGraphs {
     /// Adds those of an effect.
     pub fn add(&mut self, effect: &Effect) {
         let mut last = None;
-        for (_, _, _, graph) in effect.deletes().chain(effect.inserts()) {
+        for graph in effect.graphs() {
             if last == Some(graph) || self.is_all {
                 continue;
             }

@@ -9,7 +9,7 @@
 //! and their rows are counted afterwards: memory and time of what was deleted, not of the base.
 //!
 //! Predicates keep their numbers; those that only layers have follow. One that lost all its edges
-//! keeps its number without a segment.
+//! keeps its number without a segment. A part of a graph stays one: its mark is written again.
 //!
 //! Cost: about that of writing the segments, per direction; the two may run on two threads.
 
@@ -44,7 +44,7 @@ pub fn write_base(
     let checkpoint = Checkpoint::begin(version, prefixes, files, is_halted)?;
     let out = checkpoint.direction(Direction::Out)?;
     let into = checkpoint.direction(Direction::In)?;
-    if out.rows != into.rows {
+    if out.rows != into.rows && version.base().part_of().is_none() {
         return Err(contradiction("directions of different lengths"));
     }
     Ok(out)
@@ -58,6 +58,7 @@ pub struct Checkpoint<'v> {
     predicates: Vec<VertexId>,
     numbers: HashMap<VertexId, PredicateId>,
     graphs: Arc<[VertexId]>,
+    is_part: bool,
     files: &'v dyn PartFiles,
     is_halted: &'v (dyn Fn() -> bool + Sync),
 }
@@ -83,11 +84,15 @@ impl<'v> Checkpoint<'v> {
         let graphs: Arc<[VertexId]> = version.graphs_with_edges()?.into();
         write_tables(files, &predicates, &graphs)?;
         prefixes.write(files)?;
+        if let Some(part) = version.base().part_of() {
+            part.write(files)?;
+        }
         Ok(Checkpoint {
             sources: sources(Some(version.base()), version.layers()),
             predicates,
             numbers,
             graphs,
+            is_part: version.base().part_of().is_some(),
             files,
             is_halted,
         })
@@ -240,7 +245,12 @@ impl Merged<'_, '_> {
         let added = streams.iter().filter(|stream| stream.weight() > 0);
         let shape = SegmentShape {
             rows_max: added.map(RowStream::rows).sum(),
-            neighbours: spans_of(sources, self.vertex, self.direction)?,
+            neighbours: spans_of(
+                sources,
+                self.vertex,
+                self.direction,
+                self.checkpoint.is_part,
+            )?,
         };
         writer.begin(self.predicate, &shape)?;
         let mut touched: Vec<(VertexId, VertexId)> = Vec::new();

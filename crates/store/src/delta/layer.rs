@@ -52,6 +52,22 @@ impl KeyChanges {
     }
 }
 
+/// Edges that a layer adds and takes away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EdgeCounts {
+    /// Out-edges, of which each quad has one.
+    pub out: (u64, u64),
+    /// In-edges, in a layer of a part of a graph. `None`: those of the same quads.
+    pub into: Option<(u64, u64)>,
+}
+
+impl EdgeCounts {
+    /// In-edges.
+    pub fn incoming(&self) -> (u64, u64) {
+        self.into.unwrap_or(self.out)
+    }
+}
+
 /// What a run of commits changed. Immutable, shared by the versions that contain it.
 pub struct Layer {
     /// Edges with weight +1; numbers of predicates and codes of graphs are its own.
@@ -59,10 +75,10 @@ pub struct Layer {
     /// Edges with weight -1.
     pub(crate) dels: Option<Snapshot>,
     pub(crate) keys: KeyChanges,
-    /// By how many quads each named graph grew, where it did not stay as large; ascending.
+    /// By how many quads each named graph grew, where it did not stay as large; ascending. Over a part of a graph: by how
+    /// many edges of both directions.
     pub(crate) graph_sizes: Vec<(VertexId, i64)>,
-    /// Quads added and taken away.
-    pub(crate) quads: (u64, u64),
+    pub(crate) edges: EdgeCounts,
     /// Bytes held, of both graphs and the key changes.
     pub(crate) bytes: u64,
     /// The commits whose sum it is.
@@ -85,19 +101,25 @@ impl Layer {
         &self.keys
     }
 
-    /// Quads added.
+    /// Quads added; over a part of a graph those whose out-edges lie there.
     pub fn added(&self) -> u64 {
-        self.quads.0
+        self.edges.out.0
     }
 
-    /// Quads taken away.
+    /// Quads taken away, likewise.
     pub fn deleted(&self) -> u64 {
-        self.quads.1
+        self.edges.out.1
     }
 
-    /// Quads added or taken away.
+    /// Quads added or taken away: how large the layer is. Over a part of a graph, edges of the direction that has more.
     pub fn quads(&self) -> u64 {
-        self.quads.0 + self.quads.1
+        let EdgeCounts { out, into } = self.edges;
+        into.map_or(0, |into| into.0 + into.1).max(out.0 + out.1)
+    }
+
+    /// Whether it is a layer over a part of a graph, so that its directions are edge sets of their own.
+    pub fn is_of_part(&self) -> bool {
+        self.edges.into.is_some()
     }
 
     /// Bytes of memory held.

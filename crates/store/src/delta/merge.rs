@@ -21,7 +21,7 @@
 
 use super::build::{open, sum_by_key};
 use super::error::{DeltaError, contradiction};
-use super::layer::{KeyChanges, KeySet, Layer};
+use super::layer::{EdgeCounts, KeyChanges, KeySet, Layer};
 use super::rows::{GraphEntries, Tables};
 use super::sources::{Weighted, sources};
 use super::stream::{RowStream, merge_rows, spans_of};
@@ -110,6 +110,11 @@ pub fn merge(layers: &[Arc<Layer>], is_halted: &dyn Fn() -> bool) -> Result<Laye
     assert!(are_in_order(layers), "commits follow one another");
     let commits = *first.commits.start()..=*last.commits.end();
     let merging = Merging::new(layers, is_halted);
+    let is_of_part = merging.is_of_part;
+    assert!(
+        layers.iter().all(|layer| layer.is_of_part() == is_of_part),
+        "layers over one graph are alike"
+    );
     let files = [MemoryParts::new(), MemoryParts::new()];
     let tables = merging.tables()?;
     for (tables, files) in tables.iter().zip(&files) {
@@ -117,22 +122,29 @@ pub fn merge(layers: &[Arc<Layer>], is_halted: &dyn Fn() -> bool) -> Result<Laye
     }
     let out = merging.direction(Direction::Out, &tables, &files)?;
     let into = merging.direction(Direction::In, &tables, &files)?;
-    if out != into {
+    if out != into && !is_of_part {
         return Err(contradiction("directions of different lengths"));
     }
-    let net = |added: u64, deleted: u64| added.wrapping_sub(deleted);
-    let nets = layers
-        .iter()
-        .map(|layer| net(layer.added(), layer.deleted()));
-    assert_eq!(
-        net(out[0], out[1]),
-        nets.fold(0, u64::wrapping_add),
-        "a merge leaves the number of quads as it is"
+    let net = |(added, deleted): (u64, u64)| added.wrapping_sub(deleted);
+    let nets = |of: fn(&EdgeCounts) -> (u64, u64)| {
+        let nets = layers.iter().map(|layer| net(of(&layer.edges)));
+        nets.fold(0, u64::wrapping_add)
+    };
+    let edges = EdgeCounts {
+        out: out.into(),
+        into: is_of_part.then(|| into.into()),
+    };
+    assert!(
+        net(edges.out) == nets(|edges| edges.out)
+            && edges
+                .into
+                .is_none_or(|into| net(into) == nets(EdgeCounts::incoming)),
+        "a merge leaves the number of edges as it is"
     );
     let mut graphs = files
         .into_iter()
-        .zip(out)
-        .map(|(files, rows)| (rows > 0).then_some(files));
+        .zip(out.iter().zip(into))
+        .map(|(files, (out, into))| (out + into > 0).then_some(files));
     let mut next = || open(graphs.next().flatten());
     let graphs = [next()?, next()?];
     let mut sizes: Vec<(VertexId, i64)> = Vec::new();
@@ -140,8 +152,13 @@ pub fn merge(layers: &[Arc<Layer>], is_halted: &dyn Fn() -> bool) -> Result<Laye
         sizes.extend_from_slice(&layer.graph_sizes);
     }
     sum_by_key(&mut sizes);
-    let (quads, keys) = ((out[0], out[1]), merge_keys(layers)?);
-    Ok(Layer::new(graphs, quads, keys, sizes, commits))
+    Ok(Layer::new(
+        graphs,
+        edges,
+        merge_keys(layers)?,
+        sizes,
+        commits,
+    ))
 }
 
 /// What a merge reads.
@@ -149,8 +166,10 @@ struct Merging<'v> {
     sources: Vec<Weighted<'v>>,
     /// By number; the same for the result's two graphs.
     predicates: Vec<VertexId>,
-    /// Quads added and taken away, those that cancel as well.
-    quads: [u64; 2],
+    /// Edges added and taken away, those that cancel as well: by direction.
+    edges: [[u64; 2]; 2],
+    /// Whether the layers are over a part of a graph.
+    is_of_part: bool,
     is_halted: &'v dyn Fn() -> bool,
 }
 
@@ -173,10 +192,14 @@ impl<'v> Merging<'v> {
         Merging {
             sources,
             predicates,
-            quads: [
-                layers.iter().map(|layer| layer.added()).sum(),
-                layers.iter().map(|layer| layer.deleted()).sum(),
-            ],
+            edges: [|edges: &EdgeCounts| edges.out, EdgeCounts::incoming].map(|of| {
+                let counts = || layers.iter().map(|layer| of(&layer.edges));
+                [
+                    counts().map(|edges| edges.0).sum(),
+                    counts().map(|edges| edges.1).sum(),
+                ]
+            }),
+            is_of_part: layers.iter().any(|layer| layer.is_of_part()),
             is_halted,
         }
     }
@@ -209,7 +232,7 @@ impl<'v> Merging<'v> {
                 &files[place],
                 direction,
                 Arc::clone(graphs),
-                self.quads[place],
+                self.edges[direction as usize][place],
             )?;
             Ok(Sink {
                 writer,
@@ -253,7 +276,7 @@ impl<'v> Merging<'v> {
         for source in &self.sources {
             streams.extend(RowStream::open(source, vertex, direction)?);
         }
-        let neighbours = spans_of(&self.sources, vertex, direction)?;
+        let neighbours = spans_of(&self.sources, vertex, direction, self.is_of_part)?;
         for (sink, weight) in sinks.iter_mut().zip([1, -1]) {
             let same = streams.iter().filter(|stream| stream.weight() == weight);
             sink.shape = SegmentShape {

@@ -63,11 +63,11 @@ pub(crate) fn runs_of(rows: &[Row]) -> impl Iterator<Item = (VertexId, Range<usi
 }
 
 /// The named graphs of rows, ascending.
-pub(crate) fn graphs_of(rows: &[Row]) -> Vec<VertexId> {
+pub(crate) fn graphs_of<'r>(rows: impl IntoIterator<Item = &'r Row>) -> Vec<VertexId> {
     let default = GraphScope::DEFAULT_GRAPH.bits();
     let mut graphs: Vec<VertexId> = Vec::new();
     let mut last = default;
-    for row in rows.iter().filter(|row| row[3] != default) {
+    for row in rows.into_iter().filter(|row| row[3] != default) {
         if row[3] != last {
             last = row[3];
             graphs.push(VertexId::from_bits(last));
@@ -106,13 +106,19 @@ impl Tables {
         }
     }
 
-    /// The tables of rows, which ascend: predicates are numbered in the order of their ids, but for
-    /// `type_vertex`, which is `rdf:type`.
-    pub(crate) fn of_rows(rows: &[Row], type_vertex: Option<VertexId>) -> Tables {
+    /// The tables of rows of one or both directions, which ascend: predicates are numbered in the order of their ids, but
+    /// for `type_vertex`, which is `rdf:type`.
+    pub(crate) fn of_rows(rows: [&[Row]; 2], type_vertex: Option<VertexId>) -> Tables {
         let mut predicates = vec![VertexId::UNBOUND, type_vertex.unwrap_or(VertexId::UNBOUND)];
-        let others = runs_of(rows).map(|(predicate, _)| predicate);
+        let reserved = predicates.len();
+        let others = rows.into_iter().flat_map(runs_of);
+        let others = others.map(|(predicate, _)| predicate);
         predicates.extend(others.filter(|&predicate| Some(predicate) != type_vertex));
-        Tables::new(predicates, graphs_of(rows))
+        if !rows[1].is_empty() {
+            predicates[reserved..].sort_unstable();
+            predicates.dedup();
+        }
+        Tables::new(predicates, graphs_of(rows.into_iter().flatten()))
     }
 
     /// The named graphs, ascending.

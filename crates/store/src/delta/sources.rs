@@ -1,7 +1,7 @@
 //! The graphs under a version with their weights, asked for sums.
 //!
 //! Base and added edges count +1, deleted ones -1. What a writer has to know of a version are such
-//! sums: whether a quad is there (1) or not (0), and how many rows a key has left. They are asked
+//! sums: whether an edge is there (1) or not (0), and how many rows a key has left. They are asked
 //! for in batches of one predicate, per graph that has the predicate at all, by ascending keys, so
 //! that the misses of a batch overlap and neighbouring keys share lines.
 //!
@@ -88,9 +88,10 @@ struct Scratch {
     ranges: Vec<Range<u64>>,
 }
 
-/// Appends per row its sum over all graphs. Rows are along out edges, ascending.
+/// Appends per row its sum over all graphs. Rows are along `direction`, ascending.
 pub(crate) fn presence(
     sources: &[Weighted<'_>],
+    direction: Direction,
     rows: &[Row],
     sums: &mut Vec<i64>,
 ) -> Result<(), Fault> {
@@ -101,7 +102,7 @@ pub(crate) fn presence(
         let sums = &mut sums[start..];
         let predicate = VertexId::from_bits(run[0][0]);
         for source in sources {
-            let Some(segment) = source.segment(predicate, Direction::Out)? else {
+            let Some(segment) = source.segment(predicate, direction)? else {
                 continue;
             };
             let place = QuadSource {

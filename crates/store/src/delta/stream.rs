@@ -177,16 +177,44 @@ impl<'v> RowStream<'v> {
     }
 }
 
-/// Spans that hold every neighbour of a predicate in these graphs: the keys of the other direction.
+/// Spans that hold every neighbour of a predicate in these graphs. In whole graphs these are the keys of the other
+/// direction; in parts of a graph (`are_parts`) the keys of other parts are among them, so all rows are read.
 pub(crate) fn spans_of(
+    sources: &[Weighted<'_>],
+    predicate: VertexId,
+    direction: Direction,
+    are_parts: bool,
+) -> Result<Spans, Fault> {
+    if are_parts {
+        return spans_of_rows(sources, predicate, direction);
+    }
+    let mut spans = Spans::default();
+    for source in sources {
+        if let Some(segment) = source.segment(predicate, direction.reversed())? {
+            segment.index()?.observe(&mut spans)?;
+        }
+    }
+    Ok(spans)
+}
+
+fn spans_of_rows(
     sources: &[Weighted<'_>],
     predicate: VertexId,
     direction: Direction,
 ) -> Result<Spans, Fault> {
     let mut spans = Spans::default();
+    let mut neighbours = Vec::new();
     for source in sources {
-        if let Some(segment) = source.segment(predicate, direction.reversed())? {
-            segment.index()?.observe(&mut spans)?;
+        let Some(segment) = source.segment(predicate, direction)? else {
+            continue;
+        };
+        let (column, rows) = (segment.column()?, segment.descriptor.rows);
+        for from in (0..rows).step_by(BATCH_ROWS as usize) {
+            neighbours.clear();
+            column.decode(from..rows.min(from + BATCH_ROWS), &mut neighbours)?;
+            for neighbour in &neighbours {
+                spans.observe(*neighbour);
+            }
         }
     }
     Ok(spans)

@@ -11,7 +11,7 @@ use crate::error::ViewError;
 use crate::snapshot::Snapshot;
 use crate::source::Fault;
 use crate::view::GraphView;
-use rdf::{PredicateId, VertexId};
+use rdf::{Direction, PredicateId, VertexId};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -196,11 +196,12 @@ impl Version {
         std::iter::once((&*self.base, 0)).chain(added)
     }
 
-    /// Distinct quads. O(predicates).
+    /// Distinct quads; of a part of a graph those whose out-edges lie there. O(predicates).
     pub fn quads(&self) -> Result<u64, ViewError> {
         let mut quads = 0u64;
         for predicate in self.base.predicates() {
-            quads += self.base.edges_of(predicate).map_err(|fault| *fault)?;
+            let edges = self.base.edges_of(predicate, Direction::Out);
+            quads += edges.map_err(|fault| *fault)?;
         }
         let added: u64 = self.layers.iter().map(|layer| layer.added()).sum();
         let deleted: u64 = self.layers.iter().map(|layer| layer.deleted()).sum();
@@ -267,7 +268,7 @@ impl Version {
             }
         }
         for vertex in with_edges(layer.dels()) {
-            if self.edges_of(vertex).is_ok_and(|edges| edges == 0) {
+            if self.has_no_edge(vertex).is_ok_and(|is_dead| is_dead) {
                 Arc::make_mut(&mut self.names).dead.insert(vertex);
             }
         }
@@ -290,12 +291,18 @@ impl Version {
         PredicateId(u32::try_from(number).expect("fewer than 2^32 predicates"))
     }
 
-    /// Distinct quads with this predicate. O(layers).
-    pub(super) fn edges_of(&self, vertex: VertexId) -> Result<u64, Fault> {
+    /// Whether no quad has this predicate; of a part of a graph, whether no edge there has it. O(layers).
+    fn has_no_edge(&self, vertex: VertexId) -> Result<bool, Fault> {
+        Ok(self.edges_of(vertex, Direction::Out)? == 0
+            && (self.base.part_of().is_none() || self.edges_of(vertex, Direction::In)? == 0))
+    }
+
+    /// Distinct edges of this predicate in a direction. O(layers).
+    pub(crate) fn edges_of(&self, vertex: VertexId, direction: Direction) -> Result<u64, Fault> {
         let of = |graph: Option<&Snapshot>| -> Result<u64, Fault> {
             let Some(graph) = graph else { return Ok(0) };
             let number = graph.predicate_id(vertex);
-            number.map_or(Ok(0), |number| graph.edges_of(number))
+            number.map_or(Ok(0), |number| graph.edges_of(number, direction))
         };
         let (mut plus, mut minus) = (of(Some(&self.base))?, 0);
         for layer in &self.layers {

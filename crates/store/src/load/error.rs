@@ -45,6 +45,16 @@ pub enum LoadError {
         /// The store.
         path: PathBuf,
     },
+    /// The store is a part of a graph.
+    #[error("{}: it is part {node} of {nodes} of a graph, and a load does not know the other parts; load the whole graph and cut it again", path.display())]
+    IsPart {
+        /// The store.
+        path: PathBuf,
+        /// Whose part it is.
+        node: u16,
+        /// How many parts there are.
+        nodes: u16,
+    },
     /// A statement is malformed, and the load was to stop at the first such one.
     #[error("{0}")]
     Malformed(Rejection),
