@@ -61,6 +61,14 @@ pub enum Event {
         /// Who.
         to: NodeId,
     },
+    /// Somebody who does not belong to this cluster, or not any more, was refused, or refused this node. To be logged: nothing
+    /// else follows from it. The same is not told again and again.
+    Refused {
+        /// Who: an address, and the node that it is or says to be.
+        who: String,
+        /// Why, and what to do.
+        reason: String,
+    },
 }
 
 /// Why a peer is away.

@@ -2,7 +2,7 @@
 //!
 //! Each node lets each peer hear something every [`HEARTBEAT`], and gives up a peer of which nothing was heard for
 //! [`SILENCE_MAX`]. So a dead, frozen or cut-off peer is `Down` after at most `SILENCE_MAX` and the time between two looks
-//! at the clock, and four heartbeats in a row may be lost or late before a peer that lives is given up.
+//! at the clock, and six heartbeats in a row may be lost or late before a peer that lives is given up.
 
 use std::time::Duration;
 
@@ -10,7 +10,11 @@ use std::time::Duration;
 pub const HEARTBEAT: Duration = Duration::from_millis(200);
 
 /// For how long nothing may be heard of a peer that is `Up`.
-pub const SILENCE_MAX: Duration = Duration::from_secs(1);
+pub const SILENCE_MAX: Duration = Duration::from_millis(1500);
+
+/// How often a node looks at its clock. Time in which it did not, because it was frozen or had no processor, is not counted
+/// as silence of others beyond one [`HEARTBEAT`].
+pub const TICK: Duration = Duration::from_millis(50);
 
 /// How soon after it died, froze or was cut off a peer is reported `Down`, at the latest.
 pub const DOWN_WITHIN: Duration = Duration::from_secs(3);

@@ -213,7 +213,7 @@ impl Local {
             }
             Event::Read { from, .. } => self.completed(*from),
             Event::Written { to, .. } => self.completed(*to),
-            Event::Room { .. } => {}
+            Event::Room { .. } | Event::Refused { .. } => {}
         }
     }
 
