@@ -31,6 +31,12 @@ impl Halt {
         }
     }
 
+    /// What is left until the deadline; `None`: there is none.
+    pub(crate) fn left(&self) -> Option<Duration> {
+        let deadline = self.deadline?;
+        Some(deadline.saturating_sub(self.fabric.now()))
+    }
+
     pub(crate) fn end(&self) {
         self.is_over.store(true, Ordering::Relaxed);
     }

@@ -58,6 +58,15 @@ pub struct Homes<'p> {
     pub kind: Option<VertexId>,
 }
 
+/// The one vertex at whose owner a plan starts, if it does.
+pub fn start(plan: &Plan, ids: &[Option<VertexId>], kind: Option<VertexId>) -> Option<VertexId> {
+    let homes = Homes { plan, ids, kind };
+    match homes.home(&plan.steps.first()?.action).0 {
+        Place::Home(Home::Vertex(vertex)) => Some(vertex),
+        _ => None,
+    }
+}
+
 impl Homes<'_> {
     fn id(&self, constant: ConstantId) -> Option<VertexId> {
         self.ids[constant.0 as usize]

@@ -39,6 +39,7 @@ pub mod visit;
 
 pub use bytes::Malformed;
 pub use ground::Ground;
+pub use home::start;
 pub use host::Host;
 pub use lexicon::RemoteLexicon;
 pub use message::{Mode, QueryId};

@@ -5,7 +5,7 @@
 //!  Begin   a query: its plan, for all nodes          Rows    a table for one of its sections
 //!  Took    how many tables were worked off, and      Room    a table was worked off: another may come
 //!          where rows went because of them           End     of a query, and why
-//!  Failed  a node cannot go on with a query
+//!  Failed  a node cannot go on with a query          Unknown a query that rows have come for
 //! ```
 //!
 //! Each is a byte for its kind and its fields, in [`crate::bytes`]. They lie in a fabric's frames, which have length and
@@ -100,6 +100,8 @@ pub(crate) enum Message {
         what: String,
     },
     End(QueryId),
+    /// Rows have come for a query that the sender does not know: whoever was asked is to tell it.
+    Unknown(QueryId),
 }
 
 impl Message {
@@ -159,6 +161,10 @@ impl Message {
                 out.byte(7);
                 write_query(*query, &mut out);
             }
+            Message::Unknown(query) => {
+                out.byte(8);
+                write_query(*query, &mut out);
+            }
         }
         out.0
     }
@@ -205,6 +211,7 @@ impl Message {
                 what: from.text()?.to_owned(),
             },
             7 => Message::End(read_query(from)?),
+            8 => Message::Unknown(read_query(from)?),
             _ => return Err(from.malformed("a message of no kind")),
         })
     }
@@ -343,6 +350,7 @@ mod tests {
                 what: "é".to_owned(),
             },
             Message::End(query),
+            Message::Unknown(query),
         ]);
         messages
     }

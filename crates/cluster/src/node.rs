@@ -166,7 +166,11 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
                 },
                 Event::Room { to } => self.ground.has_room(to.0),
                 Event::Down { node, cause, .. } => self.away(node.0, &cause.to_string()),
-                Event::Up { .. } | Event::Read { .. } | Event::Written { .. } => {}
+                // Whoever runs the node writes it down.
+                Event::Refused { .. }
+                | Event::Up { .. }
+                | Event::Read { .. }
+                | Event::Written { .. } => {}
             }
         }
     }
@@ -201,6 +205,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
             now: question.now,
             seed: question.seed,
             chunk_rows: question.chunk_rows,
+            memory_bytes: question.memory_bytes,
             memory: question.memory,
             service: self.scheduler.host().service(),
         };
@@ -223,59 +228,43 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
         let run = Arc::new(run);
         self.state().runs.insert(id, Arc::clone(&run));
         let running = Running::new(Arc::clone(self), Arc::clone(&run));
-        self.begin_elsewhere(&run, question.time, question.memory_bytes)?;
+        self.begin_elsewhere(&run)?;
         if run.starts().contains(&id.home) {
-            let first = At {
+            // Whoever asks does it.
+            run.schedule_quietly(At {
                 section: 0,
                 in_place: false,
-            };
-            run.schedule(first);
+            });
         }
         Ok(running)
     }
 
-    fn begin_elsewhere(
-        &self,
-        run: &Arc<Run<P, T>>,
-        time: Option<Duration>,
-        memory_bytes: u64,
-    ) -> Result<(), ViewError> {
+    /// Tells the nodes that start; others are told when rows come to them.
+    fn begin_elsewhere(&self, run: &Arc<Run<P, T>>) -> Result<(), ViewError> {
         let here = self.ground.here();
-        let starts = run.starts();
-        let nodes: Vec<u16> = match run.mode {
-            _ if run.sections.len() == 1 => Vec::new(),
-            Mode::InPlace => starts
-                .iter()
-                .copied()
-                .filter(|node| *node != here)
-                .collect(),
-            Mode::ForkJoin | Mode::Dynamic => (0..self.ground.placement().nodes())
-                .filter(|node| *node != here)
-                .collect(),
+        for node in run.starts().into_iter().filter(|node| *node != here) {
+            let told = self.tell(run, node);
+            told.map_err(|what| ViewError::Elsewhere { node, what })?;
+        }
+        Ok(())
+    }
+
+    /// Tells a node of a query that was asked here, once.
+    fn tell(&self, run: &Arc<Run<P, T>>, node: u16) -> Result<(), String> {
+        let Some(mut home) = run.at_home() else {
+            return Ok(());
         };
-        if nodes.is_empty() {
+        if home.nodes.contains(&node) {
             return Ok(());
         }
-        let begin = run.begin(time, memory_bytes);
-        let begin = begin.map_err(|what| ViewError::Elsewhere { node: here, what })?;
-        for node in nodes {
-            let sent = self
-                .ground
-                .send(node, &Message::Begin(run.id, begin.clone()));
-            match sent {
-                Ok(()) => {
-                    if let Some(mut home) = run.at_home() {
-                        home.nodes.push(node);
-                    }
-                }
-                Err(error) if starts.contains(&node) => {
-                    let what = error.to_string();
-                    return Err(ViewError::Elsewhere { node, what });
-                }
-                // Whoever has rows for it is told.
-                Err(_) => {}
-            }
-        }
+        let begin = match &home.begin {
+            Some(begin) => Arc::clone(begin),
+            None => Arc::clone(home.begin.insert(Arc::new(run.begin()?))),
+        };
+        let begin = Message::Begin(run.id, run.with_time_left(&begin));
+        let sent = self.ground.send(node, &begin);
+        sent.map_err(|error| error.to_string())?;
+        home.nodes.push(node);
         Ok(())
     }
 
@@ -319,6 +308,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
             Message::Begin(query, begin) => self.begin(from, query, &begin),
             Message::End(query) if query.home == from => self.close(query),
             Message::End(_) => {}
+            Message::Unknown(query) => self.unknown(from, query),
             Message::Rows { query, .. } => {
                 if let Some(message) = self.early(query, from, message) {
                     self.of_run(from, message);
@@ -343,8 +333,27 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
             return None;
         }
         state.early_messages += 1;
-        state.early.entry(query).or_default().push((from, message));
+        let early = state.early.entry(query).or_default();
+        early.push((from, message));
+        let is_first = early.len() == 1;
+        drop(state);
+        if is_first {
+            // Where that does not arrive, nobody waits for the query.
+            let _ = self.ground.send(query.home, &Message::Unknown(query));
+        }
         None
+    }
+
+    /// Rows have come to a node for a query that was asked here.
+    fn unknown(&self, node: u16, query: QueryId) {
+        let run = self.state().runs.get(&query).map(Arc::clone);
+        let Some(run) = run.filter(|run| !run.halt.is_over()) else {
+            let _ = self.ground.send(node, &Message::End(query));
+            return;
+        };
+        if let Err(what) = self.tell(&run, node) {
+            run.fail(Failure::Elsewhere { node, what });
+        }
     }
 
     /// A message about a query that is walked here.
@@ -442,6 +451,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
             now,
             seed: begin.seed,
             chunk_rows: (begin.chunk_rows as usize).clamp(1, 1 << 16),
+            memory_bytes: begin.memory_bytes,
             memory: host.memory(begin.memory_bytes),
             service: host.service(),
         };

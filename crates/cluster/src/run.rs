@@ -55,6 +55,8 @@ pub(crate) struct Materials {
     pub(crate) now: DateTime,
     pub(crate) seed: u64,
     pub(crate) chunk_rows: usize,
+    /// Bytes that it may have on each other node.
+    pub(crate) memory_bytes: u64,
     pub(crate) memory: Arc<dyn MemoryBudget + Send>,
     pub(crate) service: Option<Arc<dyn Service + Send>>,
 }
@@ -99,8 +101,10 @@ pub(crate) struct AtHome {
     pub(crate) failure: Option<Failure>,
     /// Completes when the last section has something to do.
     pub(crate) news: Option<Ticket>,
-    /// Whom it was sent to.
+    /// Who was told of it.
     pub(crate) nodes: Vec<u16>,
+    /// What they are told.
+    pub(crate) begin: Option<Arc<Begin>>,
 }
 
 /// See the module's documentation.
@@ -161,6 +165,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
                 failure: None,
                 news: None,
                 nodes: Vec::new(),
+                begin: None,
             }));
         }
         run
@@ -322,6 +327,21 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
         Ok(())
     }
 
+    /// The same with the time that is left now.
+    pub(crate) fn with_time_left(&self, begin: &Begin) -> Begin {
+        Begin {
+            time_ns: self.halt.left().map_or(u64::MAX, nanoseconds),
+            ..begin.clone()
+        }
+    }
+
+    /// Has a section walked on, by whoever works next.
+    pub(crate) fn schedule_quietly(self: &Arc<Self>, at: At) {
+        if !self.is_last(at.section) && self.stage(at).is_to_be_queued() {
+            lock(&self.scheduler.queue).push_back((Arc::clone(self), at));
+        }
+    }
+
     /// Has a section walked on.
     pub(crate) fn schedule(self: &Arc<Self>, at: At) {
         if self.is_last(at.section) {
@@ -387,17 +407,15 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
     }
 
     /// What other nodes are told of it.
-    pub(crate) fn begin(&self, time: Option<Duration>, memory_bytes: u64) -> Result<Begin, String> {
+    pub(crate) fn begin(&self) -> Result<Begin, String> {
         let mut plan = Vec::new();
         let materials = &self.materials;
         let encoded = query::wire::encode_plan(&materials.plan, &materials.ids, &mut plan);
         encoded.map_err(|error| error.to_string())?;
         Ok(Begin {
             mode: self.mode,
-            time_ns: time.map_or(u64::MAX, |time| {
-                u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
-            }),
-            memory_bytes,
+            time_ns: u64::MAX,
+            memory_bytes: materials.memory_bytes,
             chunk_rows: materials.chunk_rows as u64,
             seed: materials.seed,
             now: materials.now.to_string(),
@@ -407,6 +425,11 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
 }
 
 type Queue<P, T> = VecDeque<(Arc<Run<P, T>>, At)>;
+
+/// Nanoseconds of a time, for a message.
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
 
 /// Sections that have something to do, of all queries of a node.
 pub(crate) struct Scheduler<P, T> {

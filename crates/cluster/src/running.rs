@@ -1,6 +1,7 @@
 //! A query that was asked here: its rows, as they come from all nodes.
 //!
-//! It is walked on as an [`explore::Execution`] is: a call gives rows, or says what to wait for. Dropped, it ends everywhere.
+//! Whoever asks for rows works for the node as long as there are none: sections that start here are walked without a thread
+//! being woken. It is walked on as an [`explore::Execution`] is: a call gives rows, or says what to wait for. Dropped, it ends everywhere.
 
 use crate::node::Node;
 use crate::run::{At, Run, Shipped};
@@ -52,6 +53,8 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Running<P, T> {
         Ok(match advanced? {
             Advance::Rows => Status::Rows,
             Advance::Again => Status::Yield,
+            // Whoever waits does what there is to do meanwhile, first of all the beginning of its own query.
+            Advance::Idle | Advance::Waits(_) if self.node.work() => Status::Yield,
             Advance::Idle => Status::Pending(news),
             Advance::Waits(ticket) => Status::Pending(ticket),
             Advance::Over => Status::Done,

@@ -4,6 +4,8 @@
 //! of the text's hash. Both speak of *keys* ([`rdf::key`]), the canonical bytes of a term. A triple term's key is the ids of
 //! its three parts, whose texts may lie with others.
 
+use rdf::dictionary::KeyBatch;
+use rdf::dictionary::part::{PartDictionary, PartLookupError};
 use rdf::{LexiconError, Tag, VertexId};
 
 /// A node's share of the dictionary. Each method is called per batch, from any thread.
@@ -34,5 +36,62 @@ pub trait PartTerms: Send + Sync + 'static {
     /// What a key is placed by: [`rdf::dictionary::key_hash`].
     fn hash(&self, key: &[u8]) -> u64 {
         rdf::dictionary::key_hash(key)
+    }
+}
+
+/// Bytes of keys that are read together: what an answer's messages hold.
+const KEY_BYTES_MAX: usize = 1 << 20;
+
+/// What the label of each blank node begins with.
+const BLANK_PREFIX: &str = "b";
+
+impl PartTerms for PartDictionary {
+    fn keys_of(
+        &self,
+        ids: &[VertexId],
+        each: &mut dyn FnMut(Option<&[u8]>),
+    ) -> Result<(), LexiconError> {
+        let mut keys = KeyBatch::new();
+        let mut done = 0;
+        while done < ids.len() {
+            keys.clear();
+            let read = self.keys_of_ids(&ids[done..], KEY_BYTES_MAX, &mut keys);
+            done += read.map_err(failed)?;
+            (0..keys.len()).for_each(|key| each(Some(keys.get(key))));
+        }
+        Ok(())
+    }
+
+    fn ids_of(
+        &self,
+        kind: Tag,
+        keys: &[&[u8]],
+        ids: &mut Vec<Option<VertexId>>,
+    ) -> Result<(), LexiconError> {
+        let mut batch = KeyBatch::new();
+        for key in keys {
+            batch.push(key);
+        }
+        self.ids_of_keys(kind, &batch, ids).map_err(failed)
+    }
+
+    fn blank_label(&self, id: VertexId) -> Option<String> {
+        let is_known = id.has_tag(Tag::Blank) && id.payload() < self.counts().blank_nodes;
+        is_known.then(|| format!("{BLANK_PREFIX}{}", id.payload()))
+    }
+
+    fn blank_id(&self, label: &str) -> Option<VertexId> {
+        let digits = label.strip_prefix(BLANK_PREFIX)?;
+        let number: u64 = digits.parse().ok()?;
+        let is_known = number < self.counts().blank_nodes && number.to_string() == digits;
+        is_known.then(|| VertexId::new(Tag::Blank, number))
+    }
+}
+
+/// What an owner says that was asked for what it does not own is a fault of whoever asked.
+fn failed(error: PartLookupError) -> LexiconError {
+    match error {
+        PartLookupError::Lexicon(error) => error,
+        error => LexiconError::Io(std::io::Error::other(error)),
     }
 }
