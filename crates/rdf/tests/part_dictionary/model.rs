@@ -1,6 +1,6 @@
 //! Parts against the whole: random terms, placements and shifts.
 
-use crate::support::{Asking, KINDS, cut, faults, placement, term, whole};
+use crate::support::{Asking, FILES, KINDS, cut, faults, placement, term, whole};
 use oxrdf::{Term, TermRef};
 use rdf::dictionary::part::{PartDictionary, PartLookupError, cut_in_memory};
 use rdf::dictionary::{DictionaryView, KeyBatch, key_hash};
@@ -11,8 +11,6 @@ use testkit::seeds;
 const NODES: [u16; 4] = [1, 2, 3, 8];
 const SHIFTS: [u8; 8] = [0, 1, 2, 3, 4, 5, 6, 14];
 
-/// Files of a part.
-const FILES: usize = 17;
 /// Those of IRIs and literals.
 const TEXT_FILES: std::ops::Range<usize> = 1..13;
 

@@ -1,5 +1,6 @@
 //! Random terms, whole dictionaries of them, and what asks the parts as a cluster does.
 
+use memory::{CheckedRegion, Region};
 use oxrdf::{
     BaseDirection, BlankNode, Literal, NamedNode, NamedOrBlankNode, Term, TermRef, Triple,
 };
@@ -11,6 +12,8 @@ use rdf::{Placement, Tag, TermBuffer, VertexId, inline, key};
 use std::sync::Arc;
 use testkit::random::Random;
 
+/// Files of a part.
+pub const FILES: usize = 17;
 /// Kinds that have keys.
 pub const KINDS: [Tag; 3] = [Tag::Iri, Tag::Literal, Tag::TripleTerm];
 
@@ -30,7 +33,7 @@ fn text(random: &mut Random) -> String {
     ];
     let mut text = String::new();
     for _ in 0..random.between(0, 4) {
-        text.push_str(random.pick(&pieces));
+        text.push_str(pieces[random.below(pieces.len())]);
         if random.chance(50) {
             text.push_str(&random.below(30).to_string());
         }
@@ -211,4 +214,52 @@ impl Asking<'_> {
         owner.terms(&[id], usize::MAX, &mut terms).unwrap();
         terms.get(0).unwrap().into_owned()
     }
+}
+
+/// The files of a part, in the order of [`PartDictionary::files`].
+pub fn files_mut(files: &mut PartDictionaryFiles) -> [&mut Arc<CheckedRegion>; FILES] {
+    let PartDictionaryFiles {
+        head,
+        iris,
+        iri_index,
+        literals,
+        literal_index,
+        triple_terms,
+        triple_term_index,
+    } = files;
+    [
+        head,
+        &mut iris.keys,
+        &mut iris.offsets,
+        &mut iris.hashed_keys,
+        &mut iris.hashed_offsets,
+        &mut iris.ordinals,
+        iri_index,
+        &mut literals.keys,
+        &mut literals.offsets,
+        &mut literals.hashed_keys,
+        &mut literals.hashed_offsets,
+        &mut literals.ordinals,
+        literal_index,
+        &mut triple_terms.records,
+        &mut triple_terms.hashed_records,
+        &mut triple_terms.ordinals,
+        triple_term_index,
+    ]
+}
+
+/// The same files with another one in place of one.
+pub fn with_file(
+    files: &PartDictionaryFiles,
+    at: usize,
+    file: CheckedRegion,
+) -> PartDictionaryFiles {
+    let mut files = files.clone();
+    *files_mut(&mut files)[at] = Arc::new(file);
+    files
+}
+
+/// A file of these bytes that is believed.
+pub fn believed(bytes: &[u8]) -> CheckedRegion {
+    CheckedRegion::unchecked("changed", Region::heap(bytes).unwrap())
 }
