@@ -62,7 +62,7 @@ pub use stream::{StreamStats, StreamWriter};
 pub use table::KeyBatch;
 pub use view::{DictionaryView, ViewScan};
 
-use crate::id::Tag;
+use crate::id::{Tag, VertexId};
 use crate::lexicon::LexiconError;
 use format::FileScope;
 use index::HashIndex;
@@ -137,6 +137,13 @@ impl TermCounts {
             Tag::TripleTerm => self.triple_terms,
             _ => 0,
         }
+    }
+
+    /// The blank node that a dictionary of so many gives this label, if there is one.
+    pub fn blank_node(&self, label: &str) -> Option<VertexId> {
+        let number = lookup::blank_number(label);
+        let number = number.filter(|&number| number < self.blank_nodes);
+        number.map(|number| VertexId::new(Tag::Blank, number))
     }
 
     /// Of each kind the greater number: what somebody sees who sees both.

@@ -157,9 +157,7 @@ impl<'a> Scope<'a> {
                 key.extend_from_slice(iri.as_str().as_bytes());
             }),
             TermRef::BlankNode(blank) => {
-                let number = blank_number(blank.as_str());
-                let number = number.filter(|&number| number < self.counts.blank_nodes);
-                return Ok(number.map(|number| VertexId::new(Tag::Blank, number)));
+                return Ok(self.counts.blank_node(blank.as_str()));
             }
             TermRef::Literal(literal) => match inline::encode(literal) {
                 Some(id) => return Ok(Some(id)),

@@ -1,11 +1,18 @@
 //! Damaged bytes: an error or the right answer, never a panic and never another answer.
 
-use crate::support::{FILES, KINDS, believed, cut, faults, files_mut, term, whole, with_file};
-use memory::{BlockSums, CheckedRegion, Region};
+use crate::support::{
+    FILES, KINDS, believed, cut, faults, files_mut, opened, term, view_of, whole, with_file,
+};
+use memory::{BLOCK_BYTES, BlockSums, CheckedRegion, Region};
 use oxrdf::{NamedNode, Term};
-use rdf::dictionary::part::{PartDictionary, PartDictionaryFiles, PartLookupError, cut_in_memory};
-use rdf::dictionary::{DictionaryView, KeyBatch};
+use rdf::dictionary::part::{
+    CutError, PartDictionary, PartDictionaryFiles, PartLookupError, cut_in_memory,
+};
+use rdf::dictionary::{
+    Dictionary, DictionaryBuilder, DictionaryFiles, DictionaryView, KeyBatch, MergeError, key_hash,
+};
 use rdf::{LexiconError, Placement, Tag, TermBuffer, VertexId};
+use std::sync::Arc;
 use testkit::random::Random;
 
 /// What a part must answer: what it has by id, and what it has by hash.
@@ -104,6 +111,16 @@ fn damage_anywhere_in_any_file_is_an_error_or_changes_nothing() {
             }
         }
     }
+}
+
+/// IRIs that share nothing, so that files have several blocks of a checksum.
+fn scattered() -> DictionaryView {
+    let mut random = Random::new(8);
+    let terms = (0..20_000).map(|_| format!("{:016x}", random.bits()));
+    let terms: Vec<Term> = terms
+        .map(|text| NamedNode::new_unchecked(text).into())
+        .collect();
+    whole(&terms, terms.len())
 }
 
 #[test]
@@ -229,37 +246,72 @@ fn a_check_of_parts_survives_bytes_that_are_believed() {
     assert!(found > 250, "{found}");
 }
 
+/// The files of a whole dictionary of these terms.
+fn files_of(terms: &[Term]) -> DictionaryFiles {
+    let mut builder = DictionaryBuilder::new();
+    for term in terms {
+        builder.id(term.as_ref());
+    }
+    builder.files().unwrap()
+}
+
 #[test]
 fn a_damaged_whole_is_not_cut() {
+    let terms = (0..9000_u64).map(|number| format!("{:016x}", key_hash(&number.to_le_bytes())));
+    let terms: Vec<Term> = terms
+        .map(|text| NamedNode::new_unchecked(text).into())
+        .collect();
+    let mut files = files_of(&terms);
+    files.iris.keys = Arc::new(damaged(&files.iris.keys, BLOCK_BYTES + 7));
+    let view = view_of(Dictionary::open(files).unwrap());
+    let error = cut_in_memory(&view, &Placement::in_turn(2, 4, 2).unwrap()).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            CutError::Merge(MergeError::Lexicon(LexiconError::Damaged { block: 1, .. }))
+        ),
+        "{error}"
+    );
+}
+
+/// A triple term whose subject is no term at all is cut as it stands, refused by its owner and reported by a check.
+#[test]
+fn records_that_are_nonsense_are_cut_as_they_stand() {
     let mut random = Random::new(4);
     let terms: Vec<Term> = (0..300).map(|_| term(&mut random)).collect();
-    let mut builder = rdf::dictionary::DictionaryBuilder::new();
-    for term in &terms {
-        builder.id(term.as_ref());
-    }
-    let mut files = builder.files().unwrap();
-    let at = files.literals.keys.len() as usize / 2;
-    files.literals.keys = std::sync::Arc::new(damaged(&files.literals.keys, at));
-    // Its headers are in the damaged block.
-    assert!(rdf::dictionary::Dictionary::open(files.clone()).is_err());
+    let mut files = files_of(&terms);
     let mut bytes = files.triple_terms.records.all().unwrap().to_vec();
-    // A triple term whose subject is no term at all: it is cut as it stands, and reported by a check.
     bytes[64..72].fill(0xff);
-    let mut builder = rdf::dictionary::DictionaryBuilder::new();
-    for term in &terms {
-        builder.id(term.as_ref());
-    }
-    let mut files = builder.files().unwrap();
-    files.triple_terms.records = std::sync::Arc::new(believed(&bytes));
-    let view = crate::support::view_of(rdf::dictionary::Dictionary::open(files).unwrap());
+    files.triple_terms.records = Arc::new(believed(&bytes));
+    let view = view_of(Dictionary::open(files).unwrap());
     let parts = cut(&view, &Placement::in_turn(2, 0, 2).unwrap());
     let faults = faults(&parts);
     assert!(
-        faults.iter().any(|fault| fault.contains("canonical")),
+        faults
+            .iter()
+            .any(|fault| fault.contains("term TripleTerm:0 has a key that is not canonical")),
         "{faults:?}"
     );
     let id = VertexId::new(Tag::TripleTerm, 0);
     let owner = parts.iter().find(|part| part.owns_id(id)).unwrap();
-    let error = owner.components(&[id], &mut Vec::new()).unwrap_err();
-    damage(&error);
+    damage(&owner.components(&[id], &mut Vec::new()).unwrap_err());
+    damage(
+        &owner
+            .keys_of_ids(&[id], usize::MAX, &mut KeyBatch::new())
+            .unwrap_err(),
+    );
+}
+
+#[test]
+fn a_check_names_damaged_blocks() {
+    let view = scattered();
+    let mut files = cut_in_memory(&view, &Placement::in_turn(2, 5, 4).unwrap()).unwrap();
+    let file = files_mut(&mut files[1])[3].clone();
+    files[1] = with_file(&files[1], 3, damaged(&file, BLOCK_BYTES + 1));
+    let found = faults(&opened(&files));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(
+        found[0].starts_with("node 1: dictionary file damaged: block 1 "),
+        "{found:?}"
+    );
 }

@@ -174,11 +174,7 @@ impl Asking<'_> {
     pub fn id(&self, term: TermRef<'_>) -> Option<VertexId> {
         match term {
             TermRef::NamedNode(iri) => self.id_of_key(Tag::Iri, iri.as_str().as_bytes()),
-            TermRef::BlankNode(blank) => {
-                let number = blank.as_str().strip_prefix('b')?.parse().ok()?;
-                (number < self.parts[0].counts().blank_nodes)
-                    .then(|| VertexId::new(Tag::Blank, number))
-            }
+            TermRef::BlankNode(blank) => self.parts[0].counts().blank_node(blank.as_str()),
             TermRef::Literal(literal) => inline::encode(literal).or_else(|| {
                 let mut key = Vec::new();
                 key::encode_literal(literal, &mut key);

@@ -8,7 +8,8 @@ use rdf::dictionary::part::{
     PartDictionary, PartDictionaryFiles, PartFault, PartLookupError, check_parts, cut_in_memory,
 };
 use rdf::dictionary::{
-    Dictionary, DictionaryBuilder, DictionaryView, KeyBatch, OpenError, TRIPLE_TERM_DEPTH_MAX,
+    Dictionary, DictionaryBuilder, DictionaryView, FormatProblem, KeyBatch, OpenError,
+    TRIPLE_TERM_DEPTH_MAX,
 };
 use rdf::{LexiconError, Placement, Tag, TermBuffer, VertexId, inline};
 use testkit::random::Random;
@@ -119,6 +120,39 @@ fn parts_that_are_missing_doubled_or_foreign_are_named() {
             .iter()
             .any(|fault| matches!(fault, PartFault::Term { node: 1, .. }))
     );
+    let [kept, changed] = [one, &others[1]].map(|part| part.counts_by_hash().iris);
+    assert!(found.iter().any(|fault| matches!(
+        fault,
+        PartFault::Count { kind: Tag::Iri, wanted: 90, found } if *found == kept + changed
+    )));
+}
+
+#[test]
+fn files_of_other_counts_are_refused() {
+    let placement = two_nodes();
+    let files = cut_in_memory(&numbered("http://e/", 90), &placement)
+        .unwrap()
+        .remove(0);
+    let mut larger = cut_in_memory(&numbered("http://e/", 97), &placement)
+        .unwrap()
+        .remove(0);
+    let larger = files_mut(&mut larger).map(|file| file.clone());
+    // Keys by id with their offsets, keys by hash with theirs, ordinals, index.
+    for numbers in [&[1, 2][..], &[3, 4], &[5], &[6], &[3, 4, 5]] {
+        let mut mixed = files.clone();
+        for &number in numbers {
+            *files_mut(&mut mixed)[number] = larger[number].clone();
+        }
+        let error = PartDictionary::open(mixed).unwrap_err();
+        let fits = matches!(
+            error,
+            OpenError::Format {
+                problem: FormatProblem::Mismatch,
+                ..
+            }
+        );
+        assert!(fits, "{numbers:?}: {error}");
+    }
 }
 
 /// Faults of the two parts of some IRIs after a change of one file of the first one.
