@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | one thread that polls the fabric | [`Node::handle`] | never blocks for long: questions about the part are answered there |
 //! | any number of workers | [`Node::work`] | until it says that there is nothing to do; [`Host::wake`] says that there is |
-//! | whoever asks a query | [`Node::start`], then [`Running::next`] | parks or waits by the ticket that it gives |
+//! | whoever asks a query | `Node::start`, then `Running::next` | parks or waits by the ticket that it gives |
 //!
 //! So the same node runs on threads, or in one thread under virtual time.
 //!
@@ -13,13 +13,12 @@
 
 use crate::error::Failure;
 use crate::ground::Ground;
-use crate::halt::Halt;
 use crate::host::Host;
 use crate::message::{Begin, Message, Mode, QueryId};
+use crate::run::halt::Halt;
+use crate::run::stage::Stage;
 use crate::run::{At, Materials, Run, Scheduler, Shipped};
-use crate::running::Running;
 use crate::session::{Fetched, Session};
-use crate::stage::Stage;
 use crate::terms::PartTerms;
 use crate::visit::Visit;
 use explore::{MemoryBudget, Stop};
@@ -41,7 +40,7 @@ const ENDED_MAX: usize = 4096;
 const EARLY_MAX: usize = 4096;
 
 /// A query to be walked over all parts.
-pub struct Question<P, T> {
+pub struct PartsQuery<P, T> {
     /// The plan, made with the statistics of all parts.
     pub plan: Arc<Plan>,
     /// For each constant of the plan the id that the lexicon has for it.
@@ -186,8 +185,12 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
         true
     }
 
-    /// Begins a query here. Errors: the plan cannot be walked over parts, or a node that it needs is away.
-    pub fn start(self: &Arc<Self>, question: Question<P, T>) -> Result<Running<P, T>, ViewError> {
+    /// Begins a query here; whoever gets it ends it. Errors: the plan cannot be walked over parts, or a node that it needs
+    /// is away.
+    pub(crate) fn begin_here(
+        &self,
+        question: PartsQuery<P, T>,
+    ) -> Result<Arc<Run<P, T>>, ViewError> {
         if question.plan.views() > 1 || !question.plan.tables().is_empty() {
             return Err(ViewError::Elsewhere {
                 node: self.ground.here(),
@@ -227,8 +230,11 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
         );
         let run = Arc::new(run);
         self.state().runs.insert(id, Arc::clone(&run));
-        let running = Running::new(Arc::clone(self), Arc::clone(&run));
-        self.begin_elsewhere(&run)?;
+        if let Err(error) = self.begin_elsewhere(&run) {
+            self.end_elsewhere(&run);
+            self.close(id);
+            return Err(error);
+        }
         if run.starts().contains(&id.home) {
             // Whoever asks does it.
             run.schedule_quietly(At {
@@ -236,7 +242,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
                 in_place: false,
             });
         }
-        Ok(running)
+        Ok(run)
     }
 
     /// Tells the nodes that start; others are told when rows come to them.

@@ -11,32 +11,40 @@
 //! so somebody can always go on: memory is bounded and nothing waits in a circle.
 //!
 //! Each section can be walked in two ways. At its home it asks for what is owned here; in place it has rows of anybody, and
-//! fetches. Which way a table goes is its sender's choice ([`crate::route`]).
+//! fetches. Which way a table goes is its sender's choice (`route`).
+
+pub(crate) mod halt;
+mod outbox;
+mod route;
+pub(crate) mod stage;
+mod table;
+mod tally;
+pub(crate) mod work;
 
 use crate::error::Failure;
 use crate::ground::Ground;
-use crate::halt::Halt;
 use crate::home::{Home, Homes, Place, Section};
 use crate::host::Host;
 use crate::lexicon::RemoteLexicon;
 use crate::message::{Begin, Message, Mode, QueryId, Took};
 use crate::session::Session;
 use crate::share::Share;
-use crate::stage::Stage;
-use crate::tally::Tally;
 use crate::terms::PartTerms;
 use crate::view::RemoteView;
 use explore::{Execution, MemoryBudget, Options, Origin, Service, Stop};
+use halt::Halt;
 use hashbrown::HashMap;
 use oxsdatatypes::DateTime;
 use query::plan::Plan;
 use query::wire::Rows;
 use rdf::{Ticket, VertexId};
+use stage::Stage;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use store::view::GraphView;
+use tally::Tally;
 
 /// Tables that may be under way from one node to one section of another.
 pub(crate) const WINDOW: usize = 8;

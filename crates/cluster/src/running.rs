@@ -3,9 +3,9 @@
 //! Whoever asks for rows works for the node as long as there are none: sections that start here are walked without a thread
 //! being woken. It is walked on as an [`explore::Execution`] is: a call gives rows, or says what to wait for. Dropped, it ends everywhere.
 
-use crate::node::Node;
+use crate::node::{Node, PartsQuery};
+use crate::run::work::Advance;
 use crate::run::{At, Run, Shipped};
-use crate::stage::Advance;
 use crate::terms::PartTerms;
 use explore::{Chunk, Prepared, Status, WalkError};
 use rdf::Ticket;
@@ -20,15 +20,18 @@ pub struct Running<P: GraphView + Send + Sync + 'static, T: PartTerms> {
     is_over: bool,
 }
 
-impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Running<P, T> {
-    pub(crate) fn new(node: Arc<Node<P, T>>, run: Arc<Run<P, T>>) -> Self {
-        Running {
-            node,
-            run,
+impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
+    /// Begins a query here. Errors: the plan cannot be walked over parts, or a node that it needs is away.
+    pub fn start(self: &Arc<Self>, query: PartsQuery<P, T>) -> Result<Running<P, T>, ViewError> {
+        Ok(Running {
+            run: self.begin_here(query)?,
+            node: Arc::clone(self),
             is_over: false,
-        }
+        })
     }
+}
 
+impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Running<P, T> {
     fn last(&self) -> At {
         At {
             section: self.run.sections.len() - 1,

@@ -2,7 +2,7 @@
 //!
 //! A part that is asked for what it does not own fails the test, and so does a query that nobody can go on with.
 
-use cluster::{Figures, Ground, Host, Mode, Node, PartTerms, Question, Running, Visit};
+use cluster::{Figures, Ground, Host, Mode, Node, PartTerms, PartsQuery, Running, Visit};
 use explore::describe::{Edges, Seeds, describe};
 use explore::environment::Service;
 use explore::limits::Unlimited;
@@ -292,7 +292,7 @@ impl World {
         self.turn();
         let plan = Arc::new(plan);
         let visit = Visit::new(self.nodes[home].ground(), Arc::new(Unlimited));
-        let question = Question {
+        let question = PartsQuery {
             plan: Arc::clone(&plan),
             ids: ids.clone(),
             mode,

@@ -1,62 +1,18 @@
-//! One section of a query on one node: what has come for it, its walk, and what it gives.
-//!
-//! A stage is worked on by one thread at a time, for some milliseconds ([`Stage::advance`]), and parked between: when its walk
-//! waits for what it asked, when nothing has come, or when nobody has room for what it gives. Each of these ends by an event
-//! that has it worked on again.
-//!
-//! A table counts as worked off when the walk asks for more rows and all that it gave is sent: then its sender may send
-//! another, and the node that was asked counts ([`crate::tally`]).
+//! A stage worked on: its walk fed, its rows sent on, what was worked off told.
 
+use super::stage::{IDLE, QUEUED, Stage, WORKING, Work, lock};
+use super::table::{Arriving, failure};
+use super::{At, Run};
 use crate::message::Message;
-use crate::route::Outbox;
-use crate::run::{At, Run};
-use crate::table::{Arriving, failure};
 use crate::terms::PartTerms;
-use explore::{Chunk, Execution, Status, WalkError};
-use query::wire::Rows;
+use explore::{Chunk, Status, WalkError};
 use rdf::Ticket;
-use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use store::view::GraphView;
 
 /// Calls of a walk, each about a millisecond, until other stages have their turn.
 const CALLS: usize = 8;
-
-const IDLE: u8 = 0;
-const QUEUED: u8 = 1;
-const WORKING: u8 = 2;
-/// Something came while it was worked on.
-const WORKING_AGAIN: u8 = 3;
-
-/// See the module's documentation.
-#[derive(Default)]
-pub(crate) struct Stage {
-    state: AtomicU8,
-    inbox: Mutex<Inbox>,
-    work: Mutex<Work>,
-}
-
-/// What has come.
-#[derive(Default)]
-struct Inbox {
-    tables: VecDeque<(u16, Rows)>,
-    has_ended: bool,
-}
-
-/// What is worked on.
-#[derive(Default)]
-pub(crate) struct Work {
-    execution: Option<Execution>,
-    /// Set once it is prepared.
-    is_walked: Arc<AtomicBool>,
-    arriving: Option<(u16, Arriving)>,
-    outbox: Outbox,
-    /// Tables that were worked off, and tables that were sent, since the last time that was said.
-    taken: u64,
-    pub(crate) made: u64,
-    is_over: bool,
-}
 
 /// How far it came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,34 +29,7 @@ pub(crate) enum Advance {
     Over,
 }
 
-fn lock<V>(mutex: &Mutex<V>) -> MutexGuard<'_, V> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Stage {
-    /// Keeps rows that have come.
-    pub(crate) fn arrive(&self, from: u16, rows: Rows) {
-        lock(&self.inbox).tables.push_back((from, rows));
-    }
-
-    /// Nothing more will come.
-    pub(crate) fn end(&self) {
-        lock(&self.inbox).has_ended = true;
-    }
-
-    /// Whether whoever has something for it has to queue it.
-    pub(crate) fn is_to_be_queued(&self) -> bool {
-        let next = |state| match state {
-            IDLE => Some(QUEUED),
-            WORKING => Some(WORKING_AGAIN),
-            _ => None,
-        };
-        let before = self
-            .state
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
-        before == Ok(IDLE)
-    }
-
     /// Works on it once it was taken off the queue; whether it has to be queued again.
     pub(crate) fn work<P, T>(&self, run: &Arc<Run<P, T>>, at: At) -> bool
     where
@@ -261,17 +190,6 @@ impl Stage {
             give_room(run, at, from);
         }
         report(run, at, work);
-    }
-
-    /// Shows the walk, once there is one.
-    pub(crate) fn show<V>(&self, show: impl FnOnce(&Execution) -> V) -> Option<V> {
-        lock(&self.work).execution.as_ref().map(show)
-    }
-
-    /// Frees what it holds.
-    pub(crate) fn clear(&self) {
-        *lock(&self.inbox) = Inbox::default();
-        *lock(&self.work) = Work::default();
     }
 }
 

@@ -11,10 +11,11 @@
 //! message and a byte cost is the fabric's to say. A vertex with very many neighbours makes fetching dear by itself, because
 //! the estimate is the planner's rows of the next step for each row that comes.
 
+use super::outbox::{Outbox, Parcel, Target};
+use super::table::Table;
+use super::{At, Run};
 use crate::home::{Home, Place};
 use crate::message::{Message, Mode};
-use crate::run::{At, Run};
-use crate::table::Table;
 use crate::terms::PartTerms;
 use explore::local::LocalTerms;
 use explore::{Chunk, Execution, WalkError};
@@ -27,23 +28,6 @@ use store::view::{GraphView, ViewError};
 
 /// Bytes of cells after which a table is sent.
 const TABLE_BYTES: usize = 32 << 10;
-
-/// Where a table goes, and whether what it needs is fetched there.
-type Target = (u16, bool);
-
-/// Rows on their way out of a section.
-#[derive(Default)]
-pub(crate) struct Outbox {
-    tables: BTreeMap<Target, Table>,
-    /// Encoded, but nobody has room.
-    stuck: VecDeque<(Target, Parcel)>,
-}
-
-/// A table as it travels.
-enum Parcel {
-    Here(query::wire::Rows),
-    Bytes(u64, Vec<u8>),
-}
 
 impl Outbox {
     /// Takes a chunk of rows for the next section, and sends what is enough for a message.

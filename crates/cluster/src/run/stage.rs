@@ -1,0 +1,91 @@
+//! One section of a query on one node: what has come for it, its walk, and what it gives.
+//!
+//! A stage is worked on by one thread at a time, for some milliseconds ([`super::work`]), and parked between: when its walk
+//! waits for what it asked, when nothing has come, or when nobody has room for what it gives. Each of these ends by an event
+//! that has it worked on again.
+//!
+//! A table counts as worked off when the walk asks for more rows and all that it gave is sent: then its sender may send
+//! another, and the node that was asked counts ([`super::tally`]).
+
+use super::outbox::Outbox;
+use super::table::Arriving;
+use explore::Execution;
+use query::wire::Rows;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+pub(super) const IDLE: u8 = 0;
+pub(super) const QUEUED: u8 = 1;
+pub(super) const WORKING: u8 = 2;
+/// Something came while it was worked on.
+const WORKING_AGAIN: u8 = 3;
+
+/// See the module's documentation.
+#[derive(Default)]
+pub(crate) struct Stage {
+    pub(super) state: AtomicU8,
+    pub(super) inbox: Mutex<Inbox>,
+    pub(super) work: Mutex<Work>,
+}
+
+/// What has come.
+#[derive(Default)]
+pub(super) struct Inbox {
+    pub(super) tables: VecDeque<(u16, Rows)>,
+    pub(super) has_ended: bool,
+}
+
+/// What is worked on.
+#[derive(Default)]
+pub(crate) struct Work {
+    pub(super) execution: Option<Execution>,
+    /// Set once it is prepared.
+    pub(super) is_walked: Arc<AtomicBool>,
+    pub(super) arriving: Option<(u16, Arriving)>,
+    pub(super) outbox: Outbox,
+    /// Tables that were worked off, and tables that were sent, since the last time that was said.
+    pub(super) taken: u64,
+    pub(super) made: u64,
+    pub(super) is_over: bool,
+}
+
+pub(super) fn lock<V>(mutex: &Mutex<V>) -> MutexGuard<'_, V> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Stage {
+    /// Keeps rows that have come.
+    pub(crate) fn arrive(&self, from: u16, rows: Rows) {
+        lock(&self.inbox).tables.push_back((from, rows));
+    }
+
+    /// Nothing more will come.
+    pub(crate) fn end(&self) {
+        lock(&self.inbox).has_ended = true;
+    }
+
+    /// Whether whoever has something for it has to queue it.
+    pub(crate) fn is_to_be_queued(&self) -> bool {
+        let next = |state| match state {
+            IDLE => Some(QUEUED),
+            WORKING => Some(WORKING_AGAIN),
+            _ => None,
+        };
+        let before = self
+            .state
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
+        before == Ok(IDLE)
+    }
+
+    /// Shows the walk, once there is one.
+    pub(crate) fn show<V>(&self, show: impl FnOnce(&Execution) -> V) -> Option<V> {
+        lock(&self.work).execution.as_ref().map(show)
+    }
+
+    /// Frees what it holds.
+    pub(crate) fn clear(&self) {
+        *lock(&self.inbox) = Inbox::default();
+        *lock(&self.work) = Work::default();
+    }
+}
