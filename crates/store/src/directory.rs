@@ -34,6 +34,7 @@ pub mod open;
 pub mod unfinished;
 
 pub use copy::{Copying, begin_copy, in_the_way};
+pub(crate) use generation::make_directory;
 pub use generation::{
     BeginError, LostError, NewGeneration, WriterLock, begin, begin_locked, lock_writer,
 };

@@ -16,9 +16,10 @@ pub const MAGIC: [u8; 8] = *b"SOMERSLT";
 pub const VERSION: u16 = 1;
 /// Bytes of a vertex id.
 pub const ID_BYTES: u8 = 8;
-/// Bits of optional features that this version knows: none yet. A set bit that is not known is
-/// refused at open.
-pub const FEATURES: u64 = 0;
+/// Bits of features of a generation that this version knows. A set bit that is not known is refused at open.
+pub const FEATURES: u64 = FEATURE_PART;
+/// The generation is a part of a graph: whoever takes it for a whole one answers with some of the rows.
+pub const FEATURE_PART: u64 = 1;
 /// Bytes of a [`PartHeader`], and so the first position that holds data.
 pub const HEADER_BYTES: u64 = 64;
 
@@ -129,7 +130,7 @@ pub struct PartHeader {
     pub direction: u8,
     /// [`PartKind::letters`].
     pub kind: [u8; 4],
-    /// [`FEATURES`].
+    /// 0: the features of a generation stand in its manifest.
     pub features: u64,
     /// Zeros.
     pub reserved: [u64; 5],
@@ -146,7 +147,7 @@ impl PartHeader {
             id_bytes: ID_BYTES,
             direction: direction.map_or(2, |direction| direction as u8),
             kind: kind.letters(),
-            features: FEATURES,
+            features: 0,
             reserved: [0; 5],
         }
     }

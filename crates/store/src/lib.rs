@@ -9,12 +9,13 @@
 //! - [`Slice`], [`Window`]: the graph of a batch of a stream, and a union of them as a view;
 //! - [`GraphWriter`], [`GraphIndexWriter`], [`write_tables`]: what a load writes a graph with;
 //! - [`parts`]: the files that a graph consists of;
-//! - [`part_of`]: the mark of a graph that is one node's part of a larger one;
+//! - [`cut`]: a graph into parts; [`part_of`]: the mark of a graph that is one node's part of a larger one;
 //! - [`format`]: their bytes, drawn in `docs/formats/store-layout.md`;
 //! - [`log`]: the changes that no generation holds yet;
 //! - [`testing`]: graphs for tests.
 
 pub mod check;
+pub mod cut;
 pub mod delta;
 pub mod directory;
 pub mod disk;

@@ -13,7 +13,8 @@
 //! Invariant: which part holds an edge follows from its ends, its predicate and its direction alone. So a part tells its
 //! own edges among those of any record, and parts of one cut overlap nowhere.
 //!
-//! The mark is a file of the generation like any other, so the manifest has its checksum; a whole graph has none.
+//! The mark is a file of the generation like any other, so the manifest has its checksum; a whole graph has none. The
+//! manifest's features say that there is one, so that a program which knows no parts refuses it.
 //!
 //! ```text
 //!  part   0  version of this layout (1)   1  node (2)   3  fingerprint of the whole (16)   19  the placement's bytes
@@ -29,7 +30,7 @@ use rdf::{Direction, VertexId};
 use std::io;
 
 /// The mark's file within its generation.
-const PART: &str = "part";
+pub(crate) const FILE: &str = "part";
 /// Version of the mark's layout.
 const LAYOUT: u8 = 1;
 /// Bytes before the placement.
@@ -165,7 +166,7 @@ impl PartOf {
         bytes.extend(self.node.to_le_bytes());
         bytes.extend(self.whole.to_le_bytes());
         self.placement.encode(&mut bytes);
-        let mut part = PartWriter::create_raw(files, PART)?;
+        let mut part = PartWriter::create_raw(files, FILE)?;
         part.append(&bytes)?;
         part.finish(files)?;
         Ok(())
@@ -175,10 +176,10 @@ impl PartOf {
     /// part is never taken for a whole graph.
     pub fn open(source: &dyn PartSource) -> Result<Option<PartOf>, ViewError> {
         let inconsistent = |what: String| ViewError::Inconsistent {
-            file: PART.to_owned(),
+            file: FILE.to_owned(),
             what,
         };
-        let region = match source.part(PART) {
+        let region = match source.part(FILE) {
             Ok(region) => region,
             Err(error) if error.source.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(inconsistent(error.source.to_string())),
@@ -260,7 +261,7 @@ mod tests {
         };
         let opened = |bytes: &[u8]| {
             let files = MemoryParts::new();
-            let mut part = PartWriter::create_raw(&files, PART).expect("memory");
+            let mut part = PartWriter::create_raw(&files, FILE).expect("memory");
             part.append(bytes).expect("memory");
             part.finish(&files).expect("memory");
             PartOf::open(&files.freeze().expect("memory"))
@@ -274,7 +275,7 @@ mod tests {
             good[..30].to_vec(),
         ] {
             let error = opened(&bytes).expect_err("it is no mark");
-            assert!(error.to_string().contains(PART), "{error}");
+            assert!(error.to_string().contains(FILE), "{error}");
         }
     }
 

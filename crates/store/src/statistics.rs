@@ -12,6 +12,7 @@
 //!
 //! Of a part of a graph, quads and subjects are counted along its out-edges and objects along its in-edges. So the
 //! numbers of all parts add up to those of the whole, but for classes: each part with a member counts its class as an object.
+//! Its in-sets are never complete, because what else points at a class is known where the class is owned.
 
 use crate::delta::layer::KeySet;
 use crate::delta::{Layer, Version, sets_of};
@@ -103,6 +104,8 @@ impl Snapshot {
             in_sets: self.set_sizes(Direction::In, sets_max)?,
             ..SnapshotStatistics::default()
         };
+        // In-edges of a class lie with its members, so no part knows all in-predicates of a class.
+        statistics.in_sets.is_complete &= self.part_of().is_none();
         for predicate in self.predicates() {
             let out = self.side(Direction::Out).segment(predicate)?;
             let into = self.side(Direction::In).segment(predicate)?;
@@ -187,6 +190,7 @@ impl Version {
         let mut statistics = self.base().statistics(0)?;
         let sets = sets_of(self, sets_max).map_err(|fault| *fault)?;
         [statistics.out_sets, statistics.in_sets] = sets;
+        statistics.in_sets.is_complete &= self.base().part_of().is_none();
         let mut predicates = BTreeMap::new();
         for sizes in statistics.predicates.drain(..) {
             predicates.insert(sizes.vertex, sizes);

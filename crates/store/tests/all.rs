@@ -7,6 +7,7 @@ mod apply;
 mod change;
 mod check;
 mod common;
+mod cut;
 mod delta_dictionary;
 mod directory;
 mod faults;

@@ -8,17 +8,20 @@ use crate::common::{Numbers, dump};
 
 use oxrdf::{BlankNode, Literal, NamedNode, Term, TermRef, Triple, vocab};
 use rdf::dictionary::Dictionary;
+use rdf::placement::Placement;
 use rdf::{Direction, Lexicon, PredicateId, TermBuffer, VertexId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
+use store::cut::Cut;
 use store::delta::dictionary::{Spilling, write_dictionary};
 use store::delta::{
-    Account, ApplyError, GraphVersion, Replay, Replayed, ResolveError, Unlimited, write_base,
+    Account, ApplyError, GraphVersion, Replay, Replayed, ResolveError, Unlimited, merge, write_base,
 };
 use store::directory::{begin, open};
 use store::disk::{SimDisk, SimFaults};
 use store::load::open_parts;
+use store::part_of::holder;
 use store::parts::MemoryParts;
 use store::record::{Blank, ChunkWriter, PlaceQuad, RecordHead};
 use store::testing::snapshot_of;
@@ -481,6 +484,101 @@ fn nodes_that_apply_the_same_records_are_the_same() {
             batched.check_same(&single, &case("batched"));
             restarted.check(&history, &case("restarted"));
             restarted.check_same(&single, &case("restarted"));
+        }
+    }
+}
+
+/// A node of three that holds a part.
+struct Part {
+    node: Node,
+    number: u16,
+}
+
+impl Part {
+    /// The parts of a graph without a quad.
+    fn empty(placement: &Placement) -> Vec<Part> {
+        let whole = snapshot_of(&[], None);
+        let cut = Cut::new(&whole, placement.clone(), 1).unwrap();
+        let part = |(number, part)| {
+            let dictionary = Dictionary::empty().unwrap();
+            let graph = GraphVersion::new(part, dictionary, 0).unwrap();
+            let node = Node { graph };
+            Part { node, number }
+        };
+        (0..).zip(cut.in_memory().unwrap()).map(part).collect()
+    }
+
+    /// Sums up some of its layers.
+    fn merged(&mut self, numbers: &mut Numbers) {
+        let mut layers = self.node.graph.snapshot.layers().to_vec();
+        if layers.len() > 1 {
+            let from = numbers.below(layers.len() as u64 - 1) as usize;
+            let merged = merge(&layers[from..], &|| false).unwrap();
+            layers.splice(from.., [Arc::new(merged)]);
+            let version = self.node.graph.snapshot.with_layers(layers);
+            self.node.graph.snapshot = version;
+        }
+    }
+
+    /// It has those halves of the whole's quads that it owns, and no others.
+    fn check(&self, whole: &GraphVersion, graph: &GraphVersion, placement: &Placement, case: &str) {
+        let kind = whole.snapshot.type_vertex();
+        assert_eq!(graph.snapshot.type_vertex(), kind, "{case}");
+        let quads = dump(&whole.snapshot, Direction::Out).unwrap();
+        for direction in [Direction::Out, Direction::In] {
+            let is_mine = |quad: &&store::testing::IdQuad| {
+                let (key, neighbour) = match direction {
+                    Direction::Out => (quad.0, quad.2),
+                    Direction::In => (quad.2, quad.0),
+                };
+                let is_type = Some(quad.1) == kind;
+                holder(placement, direction, is_type, key, neighbour) == self.number
+            };
+            let expected: BTreeSet<_> = quads.iter().filter(is_mine).copied().collect();
+            let found = dump(&graph.snapshot, direction).unwrap();
+            assert!(found == expected, "{case}: {direction:?}");
+            if direction == Direction::Out {
+                assert_eq!(graph.quads, expected.len() as u64, "{case}");
+                assert_eq!(graph.snapshot.quads().unwrap(), graph.quads, "{case}");
+            }
+        }
+    }
+}
+
+/// Three nodes apply the same records, each what it owns of them, over layers, merges, checkpoints and restarts of its own;
+/// a number that was read before is read beside the later ones.
+#[test]
+fn parts_apply_what_they_own_of_the_same_records() {
+    for seed in testkit::seeds::chosen(8, 300) {
+        let mut numbers = Numbers::new(seed);
+        let placement = Placement::in_turn(3, numbers.below(3) as u8, 32).unwrap();
+        let mut history = History::new(seed);
+        (0..30).for_each(|_| history.small());
+        let (mut whole, mut parts) = (Node::empty(), Part::empty(&placement));
+        let end = history.records.len() as u64;
+        let mut last = 0;
+        while last < end {
+            last = end.min(last + 1 + numbers.below(6));
+            let before = whole.graph.clone();
+            let earlier = parts.iter().map(|part| part.node.graph.clone());
+            let earlier: Vec<GraphVersion> = earlier.collect();
+            whole.apply(&history, last);
+            for (part, earlier) in parts.iter_mut().zip(&earlier) {
+                part.node.apply(&history, last);
+                match numbers.below(5) {
+                    0 => part.merged(&mut numbers),
+                    1 => part.node.checkpointed(earlier),
+                    2 => part.node = part.node.reopened(),
+                    _ => {}
+                }
+            }
+            for (part, earlier) in parts.iter().zip(&earlier) {
+                let case = format!("seed {seed}, node {}, record {last}", part.number);
+                let graph = &part.node.graph;
+                part.check(&whole.graph, graph, &placement, &case);
+                part.check(&before, earlier, &placement, &format!("{case}, before"));
+                assert_eq!(all_terms(graph), all_terms(&whole.graph), "{case}");
+            }
         }
     }
 }

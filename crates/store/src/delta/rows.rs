@@ -110,14 +110,16 @@ impl Tables {
     /// for `type_vertex`, which is `rdf:type`.
     pub(crate) fn of_rows(rows: [&[Row]; 2], type_vertex: Option<VertexId>) -> Tables {
         let mut predicates = vec![VertexId::UNBOUND, type_vertex.unwrap_or(VertexId::UNBOUND)];
-        let reserved = predicates.len();
         let others = rows.into_iter().flat_map(runs_of);
         let others = others.map(|(predicate, _)| predicate);
-        predicates.extend(others.filter(|&predicate| Some(predicate) != type_vertex));
+        let mut others: Vec<VertexId> = others
+            .filter(|&predicate| Some(predicate) != type_vertex)
+            .collect();
         if !rows[1].is_empty() {
-            predicates[reserved..].sort_unstable();
-            predicates.dedup();
+            others.sort_unstable();
+            others.dedup();
         }
+        predicates.append(&mut others);
         Tables::new(predicates, graphs_of(rows.into_iter().flatten()))
     }
 

@@ -202,7 +202,7 @@ pub fn begin<'d>(disk: &'d dyn Disk, path: &Path) -> Result<NewGeneration<'d>, B
 }
 
 /// Makes a directory durably, in one that exists; false where it is there already.
-pub(super) fn make_directory(disk: &dyn Disk, path: &Path) -> Result<bool, BeginError> {
+pub(crate) fn make_directory(disk: &dyn Disk, path: &Path) -> Result<bool, BeginError> {
     let at = |file: &Path| {
         let file = file.to_owned();
         move |source| BeginError::Io { file, source }

@@ -16,7 +16,8 @@
 //! ascend by name.
 
 use super::generation_name;
-use crate::format::{FEATURES, ID_BYTES, MAGIC, VERSION};
+use crate::format::{FEATURE_PART, FEATURES, ID_BYTES, MAGIC, VERSION};
+use crate::part_of;
 use crate::parts::PartSummary;
 use rdf::varint;
 use std::collections::BTreeMap;
@@ -130,7 +131,7 @@ impl FileHead {
             id_bytes: ID_BYTES,
             direction: 2,
             kind,
-            features: FEATURES,
+            features: 0,
             generation,
             length_bytes: spoken_of.len() as u64,
             sum: memory::block_sum(spoken_of),
@@ -139,6 +140,13 @@ impl FileHead {
         };
         head.head_sum = head.sum_of_head();
         head
+    }
+
+    /// The same, with these features.
+    fn with_features(mut self, features: u64) -> FileHead {
+        self.features = features;
+        self.head_sum = self.sum_of_head();
+        self
     }
 
     fn sum_of_head(&self) -> u64 {
@@ -198,6 +206,7 @@ impl Manifest {
             varint::write(&mut body, file.sums_sum);
         }
         let head = FileHead::new(KIND_MANIFEST, self.generation, &body);
+        let head = head.with_features(self.features());
         [bytemuck::bytes_of(&head), &body[..]].concat()
     }
 
@@ -209,7 +218,23 @@ impl Manifest {
             return Err(HeadError::Damaged("its body does not match its checksum"));
         }
         let manifest = read_body(body, head.generation);
-        manifest.ok_or(HeadError::Damaged("its body is cut"))
+        let manifest = manifest.ok_or(HeadError::Damaged("its body is cut"))?;
+        if manifest.features() != head.features {
+            return Err(HeadError::Damaged(
+                "whether it is a part of a graph is said in two ways",
+            ));
+        }
+        Ok(manifest)
+    }
+
+    /// What a reader must know.
+    fn features(&self) -> u64 {
+        let mut names = self.files.iter().map(|file| &*file.name);
+        if names.any(|name| name == part_of::FILE) {
+            FEATURE_PART
+        } else {
+            0
+        }
     }
 
     /// The last commit that the generation holds; 0 where there was none.
@@ -293,6 +318,28 @@ mod tests {
             changed[place] ^= 1;
             assert!(Manifest::from_bytes(&changed).is_err(), "byte {place}");
         }
+    }
+
+    #[test]
+    fn a_part_of_a_graph_says_so_to_programs_that_know_no_parts() {
+        let mut part = manifest();
+        part.files.push(PartSummary {
+            name: part_of::FILE.into(),
+            length_bytes: 40,
+            sums_sum: 1,
+        });
+        let bytes = part.to_bytes();
+        assert_eq!(bytes[16], 1);
+        assert_eq!(manifest().to_bytes()[16], 0);
+        assert_eq!(Manifest::from_bytes(&bytes), Ok(part));
+        // A mark that is not listed, under a head that speaks of one.
+        let whole = manifest().to_bytes();
+        let head = FileHead::new(KIND_MANIFEST, 7, &whole[HEAD_BYTES..]).with_features(1);
+        let forged = [bytemuck::bytes_of(&head), &whole[HEAD_BYTES..]].concat();
+        assert!(matches!(
+            Manifest::from_bytes(&forged),
+            Err(HeadError::Damaged(_))
+        ));
     }
 
     #[test]

@@ -11,7 +11,9 @@
 //!
 //! Dense ranges that follow one another grow one chunk, whose grid of blocks runs on over the
 //! border, so that an index over all vertices of a kind is a single chunk and its lookup is a
-//! subtraction. Near and far chunks span ranges, up to about [`LIST_KEYS_MAX`] keys. No range has
+//! subtraction. A chunk ends at a border before a wide gap, which would cost more blocks than a chunk
+//! of its own costs: the keys of a part of a graph come in blocks with the blocks of other nodes between
+//! them, and chunks that grew over these would be the whole graph's index in each part. Near and far chunks span ranges, up to about [`LIST_KEYS_MAX`] keys. No range has
 //! keys in two chunks: that is what the jump table rests on.
 //!
 //! The decision needs one range in memory (128 KiB at most) and the directory (32 bytes a chunk);
@@ -23,6 +25,9 @@ use crate::parts::{PartError, PartWriter};
 
 /// Rank blocks are chosen while they cost at most this many bytes a key.
 const DENSE_KEY_BYTES_MAX: u64 = 8;
+/// A chunk of rank blocks does not grow over a gap of more blocks (count): 1 KiB, against the 36 bytes of an entry in the
+/// directory and the jump table, and a search instead of a subtraction in all lookups.
+const GAP_BLOCKS_MAX: u64 = 16;
 /// A range with fewer keys joins a list over several ranges.
 const SPARSE_KEYS_MIN: usize = 16;
 /// A list chunk is closed at the first border of ranges after this many keys.
@@ -119,11 +124,12 @@ impl IndexWriter {
         let base = self.range << RANGE_BITS;
         let (first, last) = (base + u64::from(low_first), base + u64::from(low_last));
         let budget = self.lows.len() as u64 * DENSE_KEY_BYTES_MAX;
-        let grown = self
-            .dense
-            .as_ref()
-            .map(|open| (last - open.block_first) / BLOCK_IDS * 64);
-        if grown.is_some_and(|bytes| bytes <= budget) {
+        let grows = self.dense.as_ref().is_some_and(|open| {
+            let bytes = (last - open.block_first) / BLOCK_IDS * 64;
+            let gap = (first - open.block_first) / BLOCK_IDS;
+            bytes <= budget && gap <= GAP_BLOCKS_MAX
+        });
+        if grows {
             self.push_dense(out)?;
         } else {
             self.close_dense(out)?;

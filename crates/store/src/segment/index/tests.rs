@@ -95,6 +95,25 @@ fn two_kinds_are_two_chunks() {
     assert_eq!(check(keys), (vec![ChunkKind::Dense; 2], false));
 }
 
+/// Blocks of ids that are dealt out to nodes in turn: the index of one node has the bytes of its own blocks.
+#[test]
+fn an_index_does_not_grow_over_the_blocks_of_other_nodes() {
+    let whole = 1 << 20;
+    let bytes = |keys: &[u64]| build(keys).0.len();
+    let of_all = bytes(&(0..whole).collect::<Vec<_>>());
+    for (nodes, most) in [(2, 0.8), (4, 0.27), (8, 0.14), (16, 0.07)] {
+        let is_mine = |id: &u64| (id >> 14) % nodes == 1;
+        let keys: Vec<u64> = (0..whole).filter(is_mine).collect();
+        let share = bytes(&keys) as f64 / of_all as f64;
+        assert!(share < most, "{nodes} nodes: {share}");
+        let kinds = check(keys).0;
+        assert!(kinds.iter().all(|kind| *kind == ChunkKind::Dense));
+    }
+    // A gap that costs less than a chunk does not end one.
+    let gap = (0..100_000).chain(100_000 + 16 * 448..200_000);
+    assert_eq!(check(gap.collect()).0, [ChunkKind::Dense]);
+}
+
 #[test]
 fn few_keys_are_one_list() {
     assert_eq!(

@@ -1,0 +1,185 @@
+//! A store directory cut into a directory of parts, each of which is a store directory.
+//!
+//! ```text
+//! PARTS/
+//!   part-0000/   a store: the part of node 0, with its mark
+//!   part-0001/   ...
+//! ```
+//!
+//! Parts are written one after the other, each whole or not at all; a cut that is interrupted is run again. A part that is
+//! there is replaced, a store that is no part is left alone. Parts that were left by a cut into more nodes are seen where
+//! parts are put together ([`PartOf::are_one_graph`](crate::PartOf::are_one_graph)).
+//!
+//! The fingerprint of the whole is a hash of its files' names, lengths and checksums, and of its last commit. So parts of two
+//! loads of one input are parts of one graph, and those of two states of one store are not.
+//!
+//! A store's log is not cut: its changes have to be in its files ([`CutStoreError::Pending`]).
+
+use super::sizes::{CutSizes, PartSizes};
+use super::{Cut, CutError};
+use crate::directory::{self, BeginError, Manifest, OpenError, Opened, SNAPSHOT_COUNT, beside};
+use crate::disk::Disk;
+use crate::error::ViewError;
+use crate::load::{BLANK_NODES_COUNT, names};
+use crate::log::{self, LogError};
+use crate::part_of::PartOf;
+use crate::parts::{PartError, PartFiles, PartSource, PartWriter};
+use crate::snapshot::{Snapshot, SnapshotError};
+use crate::source::damaged;
+use rdf::placement::Placement;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::Xxh3;
+
+/// Bytes of a file that are copied at a time.
+const COPY_BYTES: u64 = 1 << 20;
+
+/// Why a store could not be cut. The store is as it was; parts that were completed before stay.
+#[derive(Debug, thiserror::Error)]
+pub enum CutStoreError {
+    /// The store, or a part, could not be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The store's graph could not be opened.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    /// The store's log could not be read.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// The store's log holds changes that its files do not.
+    #[error("{}: its log holds changes that are not in its files yet; compact it first", path.display())]
+    Pending {
+        /// The store.
+        path: PathBuf,
+    },
+    /// The store keeps streams and standing queries.
+    #[error("{}: it has streams or standing queries, which no cluster serves", path.display())]
+    Streams {
+        /// The store.
+        path: PathBuf,
+    },
+    /// Where a part was to be written, there is a store that is no part.
+    #[error("{}: there is a store, and it is no part of a graph: parts go into a directory of their own", path.display())]
+    Occupied {
+        /// The store that is there.
+        path: PathBuf,
+    },
+    /// A part could not be begun or completed.
+    #[error(transparent)]
+    Begin(#[from] BeginError),
+    /// A part could not be written.
+    #[error("{}: {source}", path.display())]
+    Cut {
+        /// The part.
+        path: PathBuf,
+        /// Why.
+        source: CutError,
+    },
+    /// A file of the store could not be read.
+    #[error(transparent)]
+    View(#[from] ViewError),
+    /// A file could not be found or written.
+    #[error(transparent)]
+    Part(#[from] PartError),
+}
+
+/// The name of a node's part within the directory of parts.
+pub fn part_name(node: u16) -> String {
+    format!("part-{node:04}")
+}
+
+/// Cuts the store at `store` into parts in the directory `parts`, which is made where it is missing (in one that exists).
+pub fn cut_store(
+    disk: &dyn Disk,
+    store: &Path,
+    parts: &Path,
+    placement: &Placement,
+) -> Result<CutSizes, CutStoreError> {
+    let opened = directory::open(disk, store)?;
+    let path = || store.to_owned();
+    if log::pending(disk, store, opened.manifest().snapshot() + 1)? {
+        return Err(CutStoreError::Pending { path: path() });
+    }
+    if !beside::read(&opened)?.is_empty() {
+        return Err(CutStoreError::Streams { path: path() });
+    }
+    let whole = Snapshot::open(&opened)?;
+    let cut = Cut::new(&whole, placement.clone(), fingerprint(opened.manifest()));
+    let cut = cut.map_err(|source| CutStoreError::Cut {
+        path: path(),
+        source,
+    })?;
+    directory::make_directory(disk, parts)?;
+    let mut sizes = CutSizes::default();
+    for node in 0..placement.nodes() {
+        let path = parts.join(part_name(node));
+        sizes
+            .parts
+            .push(cut_part(disk, &opened, &cut, node, &path)?);
+    }
+    Ok(sizes)
+}
+
+fn cut_part(
+    disk: &dyn Disk,
+    opened: &Opened,
+    cut: &Cut<'_>,
+    node: u16,
+    path: &Path,
+) -> Result<PartSizes, CutStoreError> {
+    let generation = directory::begin(disk, path)?;
+    if generation.previous().is_some() && PartOf::open(&directory::open(disk, path)?)?.is_none() {
+        return Err(CutStoreError::Occupied {
+            path: path.to_owned(),
+        });
+    }
+    let sizes = cut.part(node, &generation);
+    let sizes = sizes.map_err(|source| CutStoreError::Cut {
+        path: path.to_owned(),
+        source,
+    })?;
+    write_dictionary(opened, &generation)?;
+    let mut counts = BTreeMap::from([("quads".to_owned(), sizes.out_edges)]);
+    for name in ["terms", BLANK_NODES_COUNT, SNAPSHOT_COUNT] {
+        let count = opened.manifest().counts.get(name);
+        counts.extend(count.map(|count| (name.to_owned(), *count)));
+    }
+    generation.commit(counts)?;
+    Ok(sizes)
+}
+
+/// What tells a generation from others; see the module.
+fn fingerprint(manifest: &Manifest) -> u128 {
+    let mut hash = Xxh3::new();
+    hash.update(&manifest.snapshot().to_le_bytes());
+    for file in &manifest.files {
+        hash.update(&(file.name.len() as u64).to_le_bytes());
+        hash.update(file.name.as_bytes());
+        hash.update(&file.length_bytes.to_le_bytes());
+        hash.update(&file.sums_sum.to_le_bytes());
+    }
+    hash.digest128()
+}
+
+/// Writes a part's dictionary: all terms of the whole.
+fn write_dictionary(opened: &Opened, files: &dyn PartFiles) -> Result<(), CutStoreError> {
+    for name in [
+        names::IRI_KEYS,
+        names::IRI_OFFSETS,
+        names::IRI_INDEX,
+        names::LITERAL_KEYS,
+        names::LITERAL_OFFSETS,
+        names::LITERAL_INDEX,
+        names::TRIPLE_TERMS,
+        names::TRIPLE_TERM_INDEX,
+    ] {
+        let region = opened.part(name)?;
+        let mut part = PartWriter::create_raw(files, name)?;
+        for from in (0..region.len()).step_by(COPY_BYTES as usize) {
+            let bytes = region.bytes(from..region.len().min(from + COPY_BYTES));
+            part.append(bytes.map_err(|block| *damaged(block))?)?;
+        }
+        part.finish(files)?;
+    }
+    Ok(())
+}
