@@ -94,6 +94,16 @@ impl StopToken {
         }
     }
 
+    /// A token for a part of the work that this one stops. It has a time of its own, which begins now; who cancels one of
+    /// them cancels all.
+    #[must_use]
+    pub(crate) fn part(&self, timeout: Option<Duration>) -> StopToken {
+        StopToken {
+            fate: Arc::clone(&self.fate),
+            ..StopToken::starting_now(timeout)
+        }
+    }
+
     /// The same for a query that computes at this pace.
     #[must_use]
     pub fn with_pace(self, pace: Option<Arc<dyn Pace>>) -> StopToken {

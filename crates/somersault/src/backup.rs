@@ -93,7 +93,11 @@ impl CopyError {
 
     /// Whether it was stopped.
     pub fn is_cancelled(&self) -> bool {
-        matches!(self, CopyError::Write { error, .. } if error.kind == Kind::Cancelled)
+        match self {
+            CopyError::Open(OpenError::Replay(error)) => error.kind == Kind::Cancelled,
+            CopyError::Write { error, .. } => error.kind == Kind::Cancelled,
+            _ => false,
+        }
     }
 
     /// Whether the place for the copy was the wrong one.

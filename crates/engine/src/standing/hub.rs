@@ -34,6 +34,7 @@ use crate::budget::StreamShare;
 use crate::database::Database;
 use crate::error::{Kind, QueryError, Unit};
 use crate::moment::Graph;
+use crate::stop::StopToken;
 use base::Base;
 use registry::Registry;
 use sources::Sources;
@@ -97,6 +98,8 @@ pub struct Hub {
     turn: Option<HubTurn>,
     /// The last turn ended before all was done.
     is_behind: bool,
+    /// Ends all that it does, evaluations among it.
+    stop: StopToken,
 }
 
 /// What may be done before others have their turn: streams that catch up have millions of closes to evaluate.
@@ -182,7 +185,18 @@ impl Hub {
             windows: Windows::default(),
             turn: None,
             is_behind: false,
+            stop: StopToken::starting_now(None),
         }
+    }
+
+    /// From now on whoever cancels the token stops what the hub does: it is an error then, and the hub is of no more use, because
+    /// what was under way is not begun again.
+    pub(in crate::standing) fn stop_by(&mut self, stop: StopToken) {
+        self.stop = stop;
+    }
+
+    fn may_go_on(&self) -> Result<(), QueryError> {
+        may_go_on(&self.stop)
     }
 
     /// What its work has cost so far.
@@ -267,6 +281,7 @@ impl Hub {
             if self.reveal_late()? {
                 continue;
             }
+            self.may_go_on()?;
             if !self.commit()? {
                 self.absorb_late()?;
                 self.forget_crowds()?;
@@ -302,6 +317,7 @@ impl Hub {
 
     fn evaluate_ready(&mut self, take: &mut Take<'_>) -> Result<ControlFlow<()>, QueryError> {
         loop {
+            self.may_go_on()?;
             if self.streams.has_ready() && self.is_turn_over() {
                 return Ok(ControlFlow::Break(()));
             }
@@ -331,6 +347,14 @@ impl Hub {
             }
         }
         self.promise_sides()
+    }
+}
+
+/// An error once somebody has stopped it.
+fn may_go_on(stop: &StopToken) -> Result<(), QueryError> {
+    match stop.reason() {
+        None => Ok(()),
+        Some(_) => Err(QueryError::new(Kind::Cancelled, "it was stopped")),
     }
 }
 

@@ -49,12 +49,24 @@ pub(super) struct Registered {
 /// report that would have been compared with one of them; that report counts from nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Lost {
-    /// Their closes, ascending.
+    /// The closes of those that a report may still be compared with, ascending; at least one.
     pub(super) closes: Vec<Time>,
     /// Why the last of them could not be made.
     pub(super) why: String,
     /// Whether the next report would be compared with the last of them.
     pub(super) is_last: bool,
+}
+
+impl Lost {
+    /// Forgets the closes whose answers nothing is compared with any more. Without revisions only the next report is, and
+    /// with the last answer alone.
+    fn shorten(&mut self, revisions: Option<&Revisions>) {
+        let forgotten = match revisions {
+            Some(revisions) => revisions.forgotten(&self.closes),
+            None => self.closes.len() - usize::from(self.is_last),
+        };
+        self.closes.drain(..forgotten);
+    }
 }
 
 /// Which answers the next report of a query is compared with.
@@ -97,6 +109,7 @@ impl Registered {
         lost.closes.push(close);
         lost.why.clone_from(&error.message);
         lost.is_last = true;
+        lost.shorten(self.revisions.as_ref());
         let (relation, difference) = {
             let standing = &self.planned.query;
             (standing.relation, standing.difference)
@@ -109,8 +122,13 @@ impl Registered {
 
     /// The next report is compared with an answer that is known.
     pub(super) fn found(&mut self) {
-        if let Some(lost) = &mut self.lost {
-            lost.is_last = false;
+        let Some(lost) = &mut self.lost else {
+            return;
+        };
+        lost.is_last = false;
+        lost.shorten(self.revisions.as_ref());
+        if lost.closes.is_empty() {
+            self.lost = None;
         }
     }
 
@@ -187,7 +205,7 @@ pub(super) fn source_windows(
 }
 
 /// The reports of a query, over a graph and the terms that items have: one, or none where it is to be kept back; of a
-/// revision those that it changes, of a template those of its instances.
+/// revision those that it changes, of a template those of its instances. `stop` ends it before its time is over.
 pub(super) fn evaluated(
     database: &Database,
     graph: &Graph,
@@ -195,6 +213,7 @@ pub(super) fn evaluated(
     sources: SourceWindows,
     query: &mut Registered,
     ready: &Evaluation,
+    stop: &StopToken,
 ) -> Result<Vec<StandingReport>, QueryError> {
     if !query.answers(ready) {
         return Ok(Vec::new());
@@ -202,7 +221,7 @@ pub(super) fn evaluated(
     let begun = Instant::now();
     let shared = database.shared();
     let budget = Arc::new(Budget::new(&shared.pool, shared.options.query_memory_bytes));
-    let token = StopToken::starting_now(Some(shared.options.timeout));
+    let token = stop.part(Some(shared.options.timeout));
     let limits = Limits {
         memory: &*budget,
         stop: &token,
@@ -298,4 +317,42 @@ fn revised(
         ..report.clone()
     });
     reports.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use query::standing::Difference;
+    use std::collections::BTreeMap;
+
+    fn lost(closes: &[u64], is_last: bool) -> Lost {
+        Lost {
+            closes: closes.iter().copied().map(Time).collect(),
+            why: String::new(),
+            is_last,
+        }
+    }
+
+    #[test]
+    fn lost_answers_that_nothing_is_compared_with_are_forgotten() {
+        let left = |mut lost: Lost, revisions: Option<&Revisions>| {
+            lost.shorten(revisions);
+            let closes = lost.closes.iter();
+            closes.map(|close| close.0).collect::<Vec<_>>()
+        };
+        assert_eq!(left(lost(&[10, 20, 30], true), None), [30]);
+        assert!(left(lost(&[10, 20, 30], false), None).is_empty());
+        let mut revisions = Revisions::new(20, Relation::Insertions, Difference::Multiset);
+        // What is below 50 is not revised any more, and what is there is compared with the last answer before.
+        assert_eq!(
+            left(lost(&[10, 40, 60, 70], true), Some(&revisions)),
+            [40, 60, 70]
+        );
+        revisions.told(Time(70), &[]);
+        assert_eq!(left(lost(&[10, 40, 60], false), Some(&revisions)), [40, 60]);
+        revisions.keep(Time(45), 0, BTreeMap::new());
+        assert_eq!(left(lost(&[10, 40, 60], false), Some(&revisions)), [60]);
+        revisions.told(Time(100), &[]);
+        assert!(left(lost(&[10, 40, 60], false), Some(&revisions)).is_empty());
+    }
 }

@@ -107,6 +107,22 @@ impl Revisions {
         lost.find(|it| is_own(*it) || is_compared(*it))
     }
 
+    /// How many of these closes, whose answers are lost (ascending), no revision is compared with any more: it is of a close that
+    /// may still be revised, or told after an answer of an earlier one.
+    pub(super) fn forgotten(&self, lost: &[Time]) -> usize {
+        let told = self.answers.last_key_value().map(|it| *it.0);
+        let Some(newest) = told.max(lost.last().copied()) else {
+            return 0;
+        };
+        let floor = newest.earlier(self.keep_ms);
+        let below = lost.partition_point(|close| *close < floor);
+        let Some(last) = below.checked_sub(1) else {
+            return 0;
+        };
+        let is_known = self.answers.range(lost[last]..floor).next().is_some();
+        if is_known { below } else { last }
+    }
+
     /// The last answer that was told, with the change that revisions made.
     pub(super) fn last(&self) -> Option<(Time, &Bag)> {
         let (close, kept) = self.answers.last_key_value()?;

@@ -1,6 +1,7 @@
 //! A backup that is taken while streams flow: what it holds goes on as the store itself did, with the same reports under the same
 //! numbers, when its sources push again what they have no answer for.
 
+use engine::{Kind, OpenError, whole_store};
 use oxrdf::{GraphName, NamedNode, Quad};
 use serde_json::Value;
 use somersault::backup::{backup_on, restore_on};
@@ -8,7 +9,7 @@ use somersault::{Database, HubStream, Live, Options, Positions, TimedQuads, Upda
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use store::disk::{SimDisk, SimFaults};
 
@@ -139,6 +140,42 @@ fn reports(live: &Live) -> BTreeMap<String, Vec<(u64, u64, Vec<String>)>> {
 
 fn count(database: &Database) -> u64 {
     database.graph().quads
+}
+
+/// Of a store whose reports are all made, so that its log is what takes time.
+#[test]
+fn a_copy_is_stopped_while_the_log_is_read() {
+    let disk = SimDisk::new(1, Path::new("/disk"), SimFaults::default());
+    let (database, live) = open(&disk, STORE);
+    begin(&database, &live);
+    for number in 0..150 {
+        push(&live, number);
+    }
+    drop((database, live));
+    let asked = AtomicU64::new(0);
+    let is_stopped = || asked.fetch_add(1, Ordering::Relaxed) >= 20;
+    let options = Options::default();
+    let stopped = whole_store(&disk, Path::new(STORE), &options, &is_stopped);
+    let Err(OpenError::Replay(error)) = stopped else {
+        panic!("it went on to the end");
+    };
+    assert_eq!(error.kind, Kind::Cancelled);
+    assert_eq!(
+        asked.load(Ordering::Relaxed),
+        21,
+        "nobody is asked after that"
+    );
+    // The same through a backup, which leaves nothing.
+    asked.store(0, Ordering::Relaxed);
+    let copied = backup_on(
+        &disk,
+        Path::new(STORE),
+        Path::new(BACKUP),
+        &options,
+        &is_stopped,
+    );
+    assert!(copied.unwrap_err().is_cancelled());
+    assert_eq!(asked.load(Ordering::Relaxed), 21, "nothing is written");
 }
 
 #[test]

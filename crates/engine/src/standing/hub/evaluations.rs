@@ -7,7 +7,7 @@ use super::super::registered::{evaluated, quad_of, source_windows};
 use super::super::report::StandingReport;
 use super::feed::Said;
 use super::terms::SeenTerms;
-use super::{Compared, Due, Hub, OF_QUERIES, Reported, Take, refused};
+use super::{Compared, Due, Hub, OF_QUERIES, Reported, Take, may_go_on, refused};
 use crate::error::{Kind, QueryError};
 use crate::moment::Graph;
 use crate::panics::guarded;
@@ -43,14 +43,18 @@ impl Hub {
 
     /// Makes an answer again that the next report of its query is compared with.
     pub(super) fn evaluate_due(&mut self, due: &Due) -> Result<(), QueryError> {
+        self.may_go_on()?;
         let seen = self.see_terms()?;
         let database = self.base.database()?.clone();
         let terms = TransientView::new(&seen.dictionary, &self.terms.transient);
         if let Some(query) = self.queries.get_mut(due.ready.query) {
             // It was answered then. If it fails all the same, the next report says so.
             let windows = source_windows(&mut self.windows, query, &due.ready);
+            let (graph, stop) = (&due.graph, &self.stop);
             let made =
-                guarded(|| evaluated(&database, &due.graph, &terms, windows, query, &due.ready));
+                guarded(|| evaluated(&database, graph, &terms, windows, query, &due.ready, stop));
+            // What was stopped has not failed.
+            may_go_on(stop)?;
             match made {
                 Ok(_) if query.answers(&due.ready) => query.found(),
                 Ok(_) => {}
@@ -81,8 +85,10 @@ impl Hub {
         });
         let unfounded = query.unfounded(ready);
         let evaluated = timed(&mut self.costs.evaluating, || {
-            guarded(|| evaluated(&database, graph, &terms, windows, query, ready))
+            guarded(|| evaluated(&database, graph, &terms, windows, query, ready, &self.stop))
         });
+        // What was stopped has not failed.
+        may_go_on(&self.stop)?;
         query.evaluations += 1;
         query.close = query.close.max(Some(ready.close));
         query.failure = evaluated.as_ref().err().map(|error| error.message.clone());
