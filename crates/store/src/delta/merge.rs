@@ -10,7 +10,8 @@
 //! | tier | quads of a layer | layers before a merge | whose work |
 //! |---|---|---|---|
 //! | 0 | below 64 | 4 | the committing thread |
-//! | 1, 2 | below 512, 4,096 | 1 | the committing thread |
+//! | 1 | below 512 | 1 | the committing thread |
+//! | 2 | below 4,096 | 1 | a thread beside the readers, or the committing one where that does not keep up |
 //! | 3.. | four times more each | 2 | a thread beside the readers |
 //!
 //! So a version has at most 6 small layers and 2 for each factor of four above. A quad is written
@@ -36,7 +37,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Layers whose sum is below this are merged by the thread that commits.
+/// Layers whose sum is below this are small: the thread that commits may merge them.
 pub const INLINE_QUADS: u64 = 4096;
 /// Upper bounds of the tiers of small layers, and the layers that each takes.
 const SMALL_TIERS: [(u64, usize); 3] = [(64, 4), (512, 1), (INLINE_QUADS, 1)];
