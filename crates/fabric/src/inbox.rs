@@ -43,6 +43,11 @@ impl Inbox {
         true
     }
 
+    /// Whether nothing waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lock().events.is_empty()
+    }
+
     /// Ends the wait that is under way, or the next.
     pub(crate) fn wake(&self) {
         self.lock().is_woken = true;

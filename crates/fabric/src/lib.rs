@@ -6,6 +6,8 @@
 //! | implementation | between | a read is |
 //! |---|---|---|
 //! | [`Local`] | nodes of one process | a copy by the reader's own thread |
+//! | [`sim`] | nodes of one test, under virtual time and faults of a seed | an answer by the owner's fabric |
+//! | [`tcp`] | processes and machines | an answer by a thread of the owner's fabric |
 //!
 //! What each of them promises, and tests hold over all alike:
 //!
@@ -21,19 +23,29 @@
 //!
 //! Deliberately does not know: graphs, plans, who is asked for what.
 
+mod access;
 mod call;
 mod clock;
+mod connection;
 mod counts;
 mod error;
 mod event;
+mod frame;
+mod hello;
 mod inbox;
 mod limits;
+mod link;
 pub mod liveness;
 mod local;
+mod measure;
 mod node;
 mod offers;
+mod peer;
 mod region;
 mod seam;
+pub mod sim;
+mod station;
+pub mod tcp;
 
 pub use call::{Call, Token};
 pub use counts::Counts;

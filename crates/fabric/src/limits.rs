@@ -42,6 +42,27 @@ impl Limits {
         accesses_max: 1 << 10,
     };
 
+    /// All of them, as two nodes tell each other.
+    pub(crate) fn as_array(&self) -> [usize; 4] {
+        [
+            self.message_bytes_max,
+            self.queue_bytes_max,
+            self.pieces_max,
+            self.accesses_max,
+        ]
+    }
+
+    /// The limits of which this is the array.
+    pub(crate) fn of_array(array: [usize; 4]) -> Limits {
+        let [message_bytes_max, queue_bytes_max, pieces_max, accesses_max] = array;
+        Limits {
+            message_bytes_max,
+            queue_bytes_max,
+            pieces_max,
+            accesses_max,
+        }
+    }
+
     /// What a message of so many bytes takes of a queue.
     pub(crate) fn cost(message_bytes: usize) -> usize {
         message_bytes + MESSAGE_OVERHEAD_BYTES

@@ -4,7 +4,7 @@
 mod accesses;
 mod messages;
 
-use crate::world::{World, local};
+use crate::world::World;
 use fabric::Limits;
 
 /// Makes so many nodes of a fabric with these limits.
@@ -27,7 +27,8 @@ macro_rules! contract {
 /// Every test over every fabric.
 macro_rules! contracts {
     ($($tests:tt)*) => {
-        contract!(local, super::local; $($tests)*);
+        contract!(local, crate::world::local; $($tests)*);
+        contract!(sim, crate::world::sim; $($tests)*);
     };
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use fabric::sim::{Sim, Step, Weather};
 use fabric::{Event, Fabric, Limits, Local, NodeId, Presence};
 
 /// Limits that a test can reach.
@@ -114,4 +115,21 @@ pub fn local(count: u16, limits: Limits) -> World {
             .map(|node| node as Arc<dyn Fabric>)
             .collect(),
     )
+}
+
+/// Nodes of a simulation in calm weather.
+pub fn sim(count: u16, limits: Limits) -> World {
+    let sim = Sim::with(count, 1, limits, Weather::CALM);
+    let node = |node| sim.node(NodeId(node)).expect("all nodes run") as Arc<dyn Fabric>;
+    let nodes = (0..count).map(node).collect();
+    let advance = move |_: &[Arc<dyn Fabric>]| {
+        let until = sim.now() + Duration::from_millis(100);
+        match sim.step(until) {
+            Some(Step::Events(node, events)) => {
+                events.into_iter().map(|event| (node, event)).collect()
+            }
+            _ => Vec::new(),
+        }
+    };
+    World::new(nodes, Box::new(advance))
 }

@@ -1,0 +1,320 @@
+//! Frames: how what two nodes say to each other is cut into pieces of a stream of bytes.
+//!
+//! ```text
+//!  0        4     5     8          16         24
+//!  +--------+-----+-----+----------+----------+----------------+
+//!  | length | kind| 0 0 0| sequence | checksum | body (length)  |
+//!  +--------+-----+-----+----------+----------+----------------+
+//! ```
+//!
+//! Little-endian. The sequence counts the frames of one direction of a connection from zero, the checksum is xxh3 of the
+//! first 16 bytes and of the body. A stream that is authenticated cannot be changed by others; sequence and checksum are
+//! there for faults of our own and of memory, and for simulations of them.
+//!
+//! Invariant: nothing is allocated on a peer's word. A length is compared with its bound when the head has arrived, and a body
+//! grows with what has arrived of it.
+
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::limits::Limits;
+
+/// Bytes before a body.
+pub(crate) const HEAD_BYTES: usize = 24;
+
+/// Bytes of a piece in a body: key, generation, offset, length.
+pub(crate) const PIECE_BYTES: usize = 32;
+
+/// What a body has before its pieces and bytes, at most: the number of a call, a count, an error.
+const PREFIX_BYTES: usize = 64;
+
+/// The longest body before two nodes have agreed that they belong together: a greeting, or a reason.
+pub(crate) const GREETING_BYTES_MAX: usize = 1024;
+
+/// What is reserved for a body before any of it has arrived.
+const FIRST_RESERVE_BYTES: usize = 4096;
+
+/// What a frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Hello,
+    Ready,
+    Refuse,
+    Heartbeat,
+    Message,
+    Consumed,
+    Read,
+    Answer,
+    Write,
+    Done,
+    Probe,
+    Echo,
+    Leave,
+}
+
+/// All kinds, each at its number.
+const KINDS: [Kind; 13] = [
+    Kind::Hello,
+    Kind::Ready,
+    Kind::Refuse,
+    Kind::Heartbeat,
+    Kind::Message,
+    Kind::Consumed,
+    Kind::Read,
+    Kind::Answer,
+    Kind::Write,
+    Kind::Done,
+    Kind::Probe,
+    Kind::Echo,
+    Kind::Leave,
+];
+
+/// A frame that arrived whole and undamaged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Frame {
+    pub(crate) kind: Kind,
+    pub(crate) body: Vec<u8>,
+}
+
+/// A frame that is to be sent: a short beginning of the body, and the rest, which is not copied.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    pub(crate) kind: Kind,
+    pub(crate) prefix: Vec<u8>,
+    pub(crate) rest: Vec<u8>,
+}
+
+/// A frame as bytes, in two parts.
+pub(crate) struct Sealed {
+    /// Head and prefix.
+    pub(crate) head: Vec<u8>,
+    /// The rest of the body.
+    pub(crate) rest: Vec<u8>,
+}
+
+/// Why bytes are no frame.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum FrameError {
+    #[error("a frame of {bytes} bytes was announced, at most {bytes_max} are taken")]
+    TooLong { bytes: usize, bytes_max: usize },
+    #[error("there is no frame of kind {0}")]
+    NoSuchKind(u8),
+    #[error("frame {expected} was to come, and {found} came")]
+    OutOfSequence { expected: u64, found: u64 },
+    #[error("the checksum of frame {0} is wrong")]
+    Damaged(u64),
+    #[error("a frame of kind {kind:?} has {bytes} bytes, which is no such frame")]
+    Malformed { kind: Kind, bytes: usize },
+    #[error("a frame of kind {0:?} came at a wrong time")]
+    Unexpected(Kind),
+}
+
+impl Kind {
+    fn number(self) -> u8 {
+        KINDS
+            .iter()
+            .position(|&kind| kind == self)
+            .map_or(u8::MAX, |at| at as u8)
+    }
+}
+
+impl Draft {
+    /// A frame with a short body.
+    pub(crate) fn short(kind: Kind, prefix: Vec<u8>) -> Draft {
+        let rest = Vec::new();
+        Draft { kind, prefix, rest }
+    }
+
+    /// Gives the frame its place in the stream.
+    pub(crate) fn seal(self, sequence: u64) -> Sealed {
+        let length = self.prefix.len() + self.rest.len();
+        let mut head = Vec::with_capacity(HEAD_BYTES + self.prefix.len());
+        head.extend_from_slice(&(length as u32).to_le_bytes());
+        head.extend_from_slice(&[self.kind.number(), 0, 0, 0]);
+        head.extend_from_slice(&sequence.to_le_bytes());
+        let sum = checksum(&head, &self.prefix, &self.rest);
+        head.extend_from_slice(&sum.to_le_bytes());
+        head.extend_from_slice(&self.prefix);
+        let rest = self.rest;
+        Sealed { head, rest }
+    }
+}
+
+/// The longest body between two nodes that belong together.
+pub(crate) fn body_bytes_max(limits: &Limits) -> usize {
+    PREFIX_BYTES + limits.pieces_max * PIECE_BYTES + limits.message_bytes_max
+}
+
+fn checksum(head: &[u8], prefix: &[u8], rest: &[u8]) -> u64 {
+    let mut sum = Xxh3::new();
+    sum.update(head);
+    sum.update(prefix);
+    sum.update(rest);
+    sum.digest()
+}
+
+/// Puts frames together from the pieces in which a stream arrives.
+pub(crate) struct Decoder {
+    body_bytes_max: usize,
+    sequence: u64,
+    head: Vec<u8>,
+    body: Vec<u8>,
+}
+
+impl Decoder {
+    /// Before anything has arrived. Greetings only, until [`trust`](Decoder::trust).
+    pub(crate) fn new() -> Decoder {
+        Decoder {
+            body_bytes_max: GREETING_BYTES_MAX,
+            sequence: 0,
+            head: Vec::with_capacity(HEAD_BYTES),
+            body: Vec::new(),
+        }
+    }
+
+    /// Takes long frames from here on.
+    pub(crate) fn trust(&mut self, limits: &Limits) {
+        self.body_bytes_max = body_bytes_max(limits);
+    }
+
+    /// Whether the stream may end here: between two frames.
+    pub(crate) fn is_between_frames(&self) -> bool {
+        self.head.is_empty()
+    }
+
+    /// Takes bytes from the front of `bytes` until a frame is whole or none are left.
+    pub(crate) fn next(&mut self, bytes: &mut &[u8]) -> Result<Option<Frame>, FrameError> {
+        if self.head.len() < HEAD_BYTES {
+            take(&mut self.head, HEAD_BYTES, bytes);
+            if self.head.len() < HEAD_BYTES {
+                return Ok(None);
+            }
+            self.check_head()?;
+        }
+        let length = self.length();
+        if self.body.capacity() == 0 {
+            self.body.reserve(length.min(FIRST_RESERVE_BYTES));
+        }
+        take(&mut self.body, length, bytes);
+        if self.body.len() < length {
+            return Ok(None);
+        }
+        self.finish().map(Some)
+    }
+
+    fn length(&self) -> usize {
+        let bytes: [u8; 4] = self.head[..4].try_into().expect("four bytes were taken");
+        u32::from_le_bytes(bytes) as usize
+    }
+
+    fn word(&self, at: usize) -> u64 {
+        let bytes: [u8; 8] = self.head[at..at + 8]
+            .try_into()
+            .expect("eight bytes were taken");
+        u64::from_le_bytes(bytes)
+    }
+
+    /// Looks at a head before anything is done by its word.
+    fn check_head(&self) -> Result<(), FrameError> {
+        let (bytes, bytes_max) = (self.length(), self.body_bytes_max);
+        if bytes > bytes_max {
+            return Err(FrameError::TooLong { bytes, bytes_max });
+        }
+        let number = self.head[4];
+        if usize::from(number) >= KINDS.len() || self.head[5..8] != [0; 3] {
+            return Err(FrameError::NoSuchKind(number));
+        }
+        let (expected, found) = (self.sequence, self.word(8));
+        if expected != found {
+            return Err(FrameError::OutOfSequence { expected, found });
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<Frame, FrameError> {
+        let body = std::mem::take(&mut self.body);
+        if checksum(&self.head[..16], &body, &[]) != self.word(16) {
+            return Err(FrameError::Damaged(self.sequence));
+        }
+        let kind = KINDS[usize::from(self.head[4])];
+        self.head.clear();
+        self.sequence += 1;
+        Ok(Frame { kind, body })
+    }
+}
+
+/// Moves bytes from the front of `bytes` to the end of `into` until that has `length`.
+fn take(into: &mut Vec<u8>, length: usize, bytes: &mut &[u8]) {
+    let count = (length - into.len()).min(bytes.len());
+    let (taken, left) = bytes.split_at(count);
+    into.extend_from_slice(taken);
+    *bytes = left;
+}
+
+/// Reads numbers from the front of a body.
+pub(crate) struct Fields<'a> {
+    frame_kind: Kind,
+    frame_bytes: usize,
+    rest: &'a [u8],
+}
+
+impl<'a> Fields<'a> {
+    pub(crate) fn of(frame: &'a Frame) -> Fields<'a> {
+        Fields {
+            frame_kind: frame.kind,
+            frame_bytes: frame.body.len(),
+            rest: &frame.body,
+        }
+    }
+
+    /// The next bytes.
+    pub(crate) fn bytes<const N: usize>(&mut self) -> Result<[u8; N], FrameError> {
+        let (bytes, rest) = self
+            .rest
+            .split_first_chunk::<N>()
+            .ok_or_else(|| self.malformed())?;
+        self.rest = rest;
+        Ok(*bytes)
+    }
+
+    pub(crate) fn u8(&mut self) -> Result<u8, FrameError> {
+        self.bytes().map(u8::from_le_bytes)
+    }
+
+    pub(crate) fn u16(&mut self) -> Result<u16, FrameError> {
+        self.bytes().map(u16::from_le_bytes)
+    }
+
+    pub(crate) fn u32(&mut self) -> Result<u32, FrameError> {
+        self.bytes().map(u32::from_le_bytes)
+    }
+
+    pub(crate) fn u64(&mut self) -> Result<u64, FrameError> {
+        self.bytes().map(u64::from_le_bytes)
+    }
+
+    /// All that is left.
+    pub(crate) fn rest(self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// How many bytes are left.
+    pub(crate) fn left(&self) -> usize {
+        self.rest.len()
+    }
+
+    /// Nothing is left.
+    pub(crate) fn end(self) -> Result<(), FrameError> {
+        if self.rest.is_empty() {
+            Ok(())
+        } else {
+            Err(self.malformed())
+        }
+    }
+
+    pub(crate) fn malformed(&self) -> FrameError {
+        FrameError::Malformed {
+            kind: self.frame_kind,
+            bytes: self.frame_bytes,
+        }
+    }
+}
