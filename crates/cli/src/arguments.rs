@@ -5,6 +5,7 @@
 mod bench;
 mod device;
 mod live;
+mod nodes;
 mod replay;
 
 pub use bench::{
@@ -15,6 +16,7 @@ pub use device::{DeviceFormat, DeviceProbe, DeviceStatus, DeviceVerb};
 pub use live::{
     CqNamed, CqRegister, CqVerb, LiveTarget, StreamCreate, StreamPush, StreamVerb, Subscribe,
 };
+pub use nodes::Nodes;
 pub use replay::Replay;
 
 use crate::format::AnswerFormat;
@@ -186,6 +188,9 @@ pub struct Serve {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub limits: Limits,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub spread: Nodes,
     /// Format of the files [default: by each one's extension]
     #[arg(long, value_name = "FORMAT", requires = "files")]
     pub format: Option<String>,
@@ -259,6 +264,9 @@ pub struct Query {
     /// The store's directory
     #[arg(short, long, value_name = "DIR")]
     pub location: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub spread: Nodes,
     /// Files to load in memory instead of a store
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub data: Vec<PathBuf>,
@@ -277,7 +285,8 @@ pub struct Query {
         long,
         value_name = "URL",
         conflicts_with_all = [
-            "repeat", "memory_limit", "threads", "union_default_graph", "gpu", "keep_order", "statistics", "sample_from"
+            "repeat", "memory_limit", "threads", "union_default_graph", "gpu", "keep_order", "statistics", "sample_from",
+            "nodes"
         ]
     )]
     pub endpoint: Option<String>,

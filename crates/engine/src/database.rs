@@ -23,6 +23,7 @@ use crate::moment::statistics::{self, ForeignStatistics};
 use crate::moment::vector::SnapshotVector;
 use crate::open_error::OpenError;
 pub use crate::options::Options;
+use crate::parts::{NodeOptions, PartNodes};
 use crate::prepared::Query;
 use crate::request::Request;
 use crate::request::plan_cache::{PlanCache, PlanFigures};
@@ -31,6 +32,7 @@ use crate::request::start;
 use crate::request::warnings::EmptyDefault;
 use crate::running::Running;
 use crate::sync::RwLock;
+use rdf::Placement;
 use rdf::dictionary::Dictionary;
 use std::any::Any;
 use std::path::Path;
@@ -221,6 +223,34 @@ impl Database {
         let database = Database::new(graph, changes, options);
         database.inner.background.scrub.skip();
         Ok(database)
+    }
+
+    /// A graph in parts, of which this process has some: for reading. Waits until each node has said what planners have to
+    /// know.
+    pub fn over_parts(parts: PartNodes, options: &Options) -> Result<Database, OpenError> {
+        let graph = Graph::in_parts(parts)?;
+        let database = Database::new(graph, Changes::None, options);
+        database.inner.background.scrub.skip();
+        Ok(database)
+    }
+
+    /// The graph as it is now, cut into parts in memory, each with a node of this process.
+    pub fn in_nodes(
+        &self,
+        placement: &Placement,
+        nodes: &NodeOptions,
+        options: &Options,
+    ) -> Result<Database, OpenError> {
+        let graph = self.graph();
+        Database::over_parts(
+            PartNodes::in_process(&graph, placement, nodes, options)?,
+            options,
+        )
+    }
+
+    /// The nodes of this process, where its graph is in parts.
+    pub fn parts(&self) -> Option<Arc<PartNodes>> {
+        self.graph().parts.clone()
     }
 
     /// Opens a store directory for changes that nobody keeps: the files stay as they are, and what is changed is seen
@@ -602,7 +632,10 @@ impl Database {
     pub fn summary(&self) -> Summary {
         let graph = self.graph();
         let statistics = graph.planner.statistics();
-        let terms = graph.dictionary.counts();
+        let terms = match &graph.parts {
+            None => graph.dictionary.counts(),
+            Some(parts) => parts.terms(),
+        };
         Summary {
             quads: graph.quads,
             terms: terms.iris + terms.blank_nodes + terms.literals + terms.triple_terms,

@@ -11,6 +11,7 @@ use crate::moment::Graph;
 use crate::moment::scan::{self, Batch, QuadSelection};
 use crate::output::decode::Distinct;
 use crate::output::{Rows, Sink};
+use crate::parts::refused;
 use crate::request::shared::Shared;
 use crate::run::Finished;
 use crate::running::{Entry, QueryId};
@@ -45,6 +46,9 @@ impl GraphRead {
         timeout: Option<Duration>,
     ) -> Result<Option<GraphRead>, QueryError> {
         let graph = shared.graph();
+        if graph.parts.is_some() {
+            return Err(refused("give graphs as documents"));
+        }
         let part = match name {
             None => QuadSelection::Default,
             Some(name) => match dump::find(&graph, name) {
@@ -69,6 +73,9 @@ impl GraphRead {
         timeout: Option<Duration>,
     ) -> Result<GraphRead, QueryError> {
         let graph = shared.graph();
+        if graph.parts.is_some() {
+            return Err(refused("give graphs as documents"));
+        }
         let mut parts = vec![QuadSelection::Default];
         if !graph.snapshot.named_graphs()?.is_empty() {
             parts.push(QuadSelection::EachNamed);

@@ -24,6 +24,7 @@ mod open_error;
 mod options;
 pub mod output;
 mod panics;
+pub mod parts;
 mod plan_document;
 mod prepared;
 mod request;

@@ -26,14 +26,16 @@ pub(crate) mod vector;
 
 use crate::error::QueryError;
 use crate::open_error::OpenError;
+use crate::parts::PartNodes;
 use planner_statistics::plan_statistics;
 use prefixes::Noted;
 use query::planner::Planner;
-use rdf::dictionary::Dictionary;
+use rdf::dictionary::{Dictionary, DictionaryBuilder};
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 use store::delta::{GraphVersion, Version};
+use store::testing::snapshot_of;
 use store::{Prefixes, Snapshot};
 use vector::SnapshotVector;
 
@@ -52,6 +54,8 @@ pub struct Graph {
     pub(crate) noted: Noted,
     /// How far it holds each stream, as far as the streams are read here.
     pub(crate) vector: SnapshotVector,
+    /// The nodes that have it, where it is in parts: then the version is empty.
+    pub(crate) parts: Option<Arc<PartNodes>>,
 }
 
 impl fmt::Debug for Graph {
@@ -109,7 +113,21 @@ impl Graph {
             stored_bytes,
             noted: Noted::default(),
             vector: SnapshotVector::default(),
+            parts: None,
         })
+    }
+
+    /// A graph in parts.
+    pub(crate) fn in_parts(parts: PartNodes) -> Result<Graph, OpenError> {
+        let statistics = parts.statistics()?;
+        let dictionary = DictionaryBuilder::new().finish();
+        let dictionary = dictionary.map_err(|error| OpenError::Cluster(error.to_string()))?;
+        let mut graph = Graph::new(snapshot_of(&[], None), dictionary, 0, 0)?;
+        graph.version.quads = statistics.quads;
+        graph.planned.quads = statistics.quads;
+        graph.planner = Arc::new(Planner::new((*statistics).clone()));
+        graph.parts = Some(Arc::new(parts));
+        Ok(graph)
     }
 
     /// An error where files were damaged after their blocks had been verified ([`GraphVersion::damage`]): for whoever has read all that it needs, before it says
@@ -134,6 +152,7 @@ impl Graph {
             stored_bytes: self.stored_bytes,
             noted: self.noted.clone(),
             vector: Arc::clone(&self.vector),
+            parts: self.parts.clone(),
         }
     }
 

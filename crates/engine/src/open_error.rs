@@ -34,6 +34,9 @@ pub enum OpenError {
     /// It cannot be opened for changing, or not be made.
     #[error(transparent)]
     Write(#[from] BeginError),
+    /// The nodes of a graph in parts do not come together.
+    #[error("the nodes of the cluster do not come together: {0}")]
+    Cluster(String),
     /// An empty store could not be made.
     #[error("{path}: cannot make an empty store: {what}")]
     Create {
@@ -81,7 +84,7 @@ impl OpenError {
             OpenError::Log(error) => error.is_damage(),
             OpenError::Dictionary(error) => is_damaged_load(error),
             OpenError::Replay(error) => error.kind == Kind::Damaged,
-            OpenError::Write(_) | OpenError::Create { .. } => false,
+            OpenError::Write(_) | OpenError::Create { .. } | OpenError::Cluster(_) => false,
         }
     }
 }

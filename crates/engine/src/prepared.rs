@@ -6,6 +6,7 @@
 use crate::accelerator::DeviceReport;
 use crate::error::QueryError;
 use crate::moment::Graph;
+use crate::parts::terms::Terms;
 use crate::request::context::{Context, Effort, PlannedQuery};
 use crate::running::QueryId;
 use crate::stop::StopToken;
@@ -138,10 +139,8 @@ impl Query {
         let parse = context.elapsed();
         let mut constants = Vec::with_capacity(parsed.constants().len());
         let terms: Vec<_> = parsed.constants().iter().map(Term::as_ref).collect();
-        graph
-            .dictionary
-            .ids(&terms, &mut constants)
-            .map_err(QueryError::from)?;
+        let limits = context.limits();
+        Terms::of(&graph, &context.budget).ids(&limits, &terms, &mut constants)?;
         let (plan, samples) = context.planned(&graph, parsed, &constants, effort)?;
         let plan = PlannedQuery {
             plan: Arc::new(plan),

@@ -35,6 +35,7 @@ pub(crate) mod warnings;
 use crate::moment::Graph;
 use crate::moment::statistics::ForeignStatistics;
 use crate::options::Options;
+use crate::parts::Mode;
 use crate::stop::Pace;
 use learnt::Learnt;
 use query::parse::ParseOptions;
@@ -86,6 +87,8 @@ pub struct Request<'a> {
     pub keep_checks: bool,
     /// Walk what the signatures prove empty: to measure what the proof saves.
     pub keep_empty: bool,
+    /// How rows come to what they need, where the graph is in parts; `None`: as the database has it.
+    pub execution: Option<Mode>,
     /// Who shares the processors between this query and others; `None`: it never waits for others.
     pub pace: Option<Arc<dyn Pace>>,
 }
@@ -115,6 +118,7 @@ impl<'a> Request<'a> {
             || self.keep_empty
             || self.statistics.is_some()
             || self.sample_from.is_some()
+            || self.execution.is_some()
             || self.graph.is_some();
         let is_whole = self.offset == 0 && self.limit.is_none();
         !is_forced && !has_dataset && self.bindings.is_empty() && is_whole

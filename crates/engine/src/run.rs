@@ -97,6 +97,9 @@ impl Query {
         if self.plan.weight == Weight::Heavy {
             self.context.token.expect_heavy(self.context.threads);
         }
+        if let Some(parts) = &graph.parts {
+            return self.walk_parts(parts, consume, end);
+        }
         let halt = Halt {
             token: &self.context.token,
             halted: AtomicBool::new(false),

@@ -18,6 +18,7 @@ pub mod config;
 pub mod control_group;
 pub mod device;
 pub mod load;
+pub mod nodes;
 mod options;
 pub mod terms;
 pub mod text;

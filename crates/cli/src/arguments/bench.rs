@@ -1,6 +1,6 @@
 //! `bench` and its verbs: what is measured, of what, and where the figures go.
 
-use super::{Gpu, LoadLimits, Remote};
+use super::{Gpu, LoadLimits, Nodes, Remote};
 use clap::{ArgGroup, Args, Subcommand};
 use std::path::PathBuf;
 
@@ -143,6 +143,9 @@ pub struct BenchMix {
     /// Threads of a heavy query inside this process [default: as configured]
     #[arg(long, value_name = "N", conflicts_with = "endpoint")]
     pub query_threads: Option<usize>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub spread: Nodes,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub gpu: Gpu,
@@ -333,6 +336,9 @@ pub struct BenchLubm {
     /// Only these queries, as in q1,q7
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub only: Vec<String>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub spread: Nodes,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub gpu: Gpu,

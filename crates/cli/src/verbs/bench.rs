@@ -48,6 +48,7 @@ fn lubm(flags: &BenchLubm, file: Option<&Path>) -> Outcome {
     database
         .wait_until_verified()
         .map_err(|error| Failure::new(Code::Integrity, error))?;
+    let database = open::in_nodes(database, flags.spread, &config)?;
     let universities = match flags.universities {
         Some(universities) => Some(universities),
         None => count_universities(&database)?,

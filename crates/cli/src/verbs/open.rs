@@ -2,6 +2,7 @@
 //!
 //! One place, so that the same trouble has the same message and exit code under every verb.
 
+use crate::arguments::Nodes;
 use crate::exit::{Code, Failure};
 use crate::say::say;
 use crate::settings;
@@ -10,6 +11,7 @@ use server::outbound::{AllowList, HttpServices};
 use somersault::config::Config;
 use somersault::device::{self, Accelerator, Offload};
 use somersault::load::{MemoryError, Request, Source, StoreError, Syntax, load_in_memory_then};
+use somersault::nodes::{NodeOptions, Placement};
 use somersault::{Database, Live, OpenError, Options, upkeep};
 use std::path::Path;
 use std::sync::Arc;
@@ -17,6 +19,22 @@ use std::sync::Arc;
 /// A store directory.
 pub fn store(location: &Path, config: &Config) -> Result<Database, Failure> {
     Database::open(location, &options(config, config)?).map_err(failure)
+}
+
+/// The same graph in parts, where that is wanted, each with a node of this process.
+pub fn in_nodes(whole: Database, spread: Nodes, config: &Config) -> Result<Database, Failure> {
+    let Some(nodes) = spread.nodes else {
+        return Ok(whole);
+    };
+    let placement = Placement::in_turn(nodes, Placement::SHIFT, Placement::SLOTS);
+    let placement =
+        placement.map_err(|error| Failure::new(Code::Usage, format!("--nodes: {error}")))?;
+    let run = NodeOptions {
+        mode: spread.execution.map(Into::into).unwrap_or_default(),
+        ..NodeOptions::default()
+    };
+    let options = options(&without_device(config), config)?;
+    whole.in_nodes(&placement, &run, &options).map_err(failure)
 }
 
 /// A store directory of which no query is asked that a device could help with.

@@ -165,7 +165,7 @@ pub fn stoppable(work: impl FnOnce(&Stop) -> Outcome) -> Outcome {
 
 fn database(flags: &Flags, config: &Config) -> Result<Database, Failure> {
     if let Some(location) = &flags.location {
-        return open::store(location, config);
+        return open::in_nodes(open::store(location, config)?, flags.spread, config);
     }
     let input = Input {
         files: &flags.data,
@@ -173,7 +173,7 @@ fn database(flags: &Flags, config: &Config) -> Result<Database, Failure> {
         base: flags.base.as_deref(),
         is_lenient: flags.lenient,
     };
-    open::files(input, config, false)
+    open::in_nodes(open::files(input, config, false)?, flags.spread, config)
 }
 
 /// A query's failure as an exit code with its message.

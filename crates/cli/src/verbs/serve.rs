@@ -67,6 +67,18 @@ fn opened(flags: &Serve, config: &Config) -> Result<Database, Failure> {
         is_lenient: flags.lenient,
     };
     let is_writable = config.may_be_changed();
+    if flags.spread.nodes.is_some() {
+        if is_writable {
+            let message =
+                "a graph in parts takes no changes yet: leave --allow-update out, or --nodes";
+            return Err(Failure::new(Code::Usage, message));
+        }
+        let whole = match &flags.location {
+            None => open::files(input, config, false)?,
+            Some(location) => open::store(location, config)?,
+        };
+        return open::in_nodes(whole, flags.spread, config);
+    }
     match &flags.location {
         None => open::files(input, config, is_writable),
         Some(location) if !is_writable => open::followed(location, config),

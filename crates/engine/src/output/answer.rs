@@ -12,10 +12,12 @@ use crate::moment::Graph;
 use crate::output::construct::{Construction, Labels};
 use crate::output::decode::Decoder;
 use crate::output::{Rows, Sink};
+use crate::parts::terms::{self, Terms};
 use crate::prepared::Query;
+use crate::request::context::Context;
 use crate::request::walking::stop_reason;
 use crate::run::{Finished, Folded};
-use explore::describe::{Edges, Seeds};
+use explore::describe::{Edges, Seeds, describe};
 use explore::{Checksum, Limits, Prepared, WalkError};
 use query::plan::{Form, Node, Slot, TemplateTerm};
 use std::cell::RefCell;
@@ -149,12 +151,24 @@ impl Query {
         // The walk borrows the query; these are shared with it, not taken from it.
         let (token, budget) = (self.context.token.clone(), Arc::clone(&self.context.budget));
         let graph = Arc::clone(&self.graph);
-        let mut decoder = Decoder::new(slots, &budget);
+        let context = self.context.clone();
+        let mut decoder = Decoder::new(slots.len(), &budget);
         self.walk(&mut |prepared, chunk| {
             let len = usize::try_from(chunk.rows()).map_err(|_| WalkError::TooManyRows)?;
             let mut from = 0;
             while from < len {
-                let decoded = decoder.decode(&graph.dictionary, prepared, chunk, from..len)?;
+                let columns = |column: usize| Some(&chunk.column(slots[column])?[from..]);
+                let decoded = match Terms::of(&graph, &context.budget) {
+                    Terms::Here(graph) => {
+                        decoder.decode_columns(&graph.dictionary, prepared, len - from, columns)?
+                    }
+                    Terms::Parts(visit) => {
+                        let limits = context.limits();
+                        let wanted = (0..slots.len()).filter_map(columns);
+                        terms::fetch_columns(&visit, &limits, len - from, wanted)?;
+                        decoder.decode_columns(&visit.lexicon(), prepared, len - from, columns)?
+                    }
+                };
                 assert!(decoded > 0, "a batch has a row");
                 take(&decoder.rows, chunk, from)?;
                 from += decoded;
@@ -168,7 +182,8 @@ impl Query {
 
     fn describe(&mut self, nodes: &[Node], sink: &mut dyn Sink) -> Result<u64, QueryError> {
         let graph = Arc::clone(&self.graph);
-        let budget = Arc::clone(&self.context.budget);
+        let context = self.context.clone();
+        let budget = Arc::clone(&context.budget);
         let mut slots = Vec::new();
         let mut named = Vec::new();
         for node in nodes {
@@ -184,7 +199,7 @@ impl Query {
         };
         let seeds = RefCell::new(Seeds::new(limits));
         let mut total = 0;
-        let mut decoder = Decoder::new(&[Slot(0); 3], &budget);
+        let mut decoder = Decoder::new(3, &budget);
         self.walk_then(
             &mut |_, chunk| {
                 // What the text names is a column of every row, as the algebra has it: without a
@@ -199,20 +214,23 @@ impl Query {
             },
             &mut |prepared, limits| {
                 let mut failed = None;
-                let described = explore::describe::describe(
-                    prepared,
-                    &graph.snapshot,
-                    limits,
-                    &mut seeds.borrow_mut(),
-                    &mut |edges| {
-                        total += edges[0].len() as u64;
-                        let written = write_edges(&graph, prepared, edges, &mut decoder, sink);
-                        written.map_err(|error| {
-                            failed = Some(error);
-                            WalkError::Stopped(explore::StopReason::Cancelled)
-                        })
-                    },
-                );
+                let mut each = |edges: &Edges| {
+                    total += edges[0].len() as u64;
+                    let written =
+                        write_edges(&graph, &context, prepared, edges, &mut decoder, sink);
+                    written.map_err(|error| {
+                        failed = Some(error);
+                        WalkError::Stopped(explore::StopReason::Cancelled)
+                    })
+                };
+                let seeds = &mut seeds.borrow_mut();
+                let described = match &graph.parts {
+                    None => describe(prepared, &graph.snapshot, limits, seeds, &mut each),
+                    Some(parts) => {
+                        let view = parts.visit(&context.budget).1.view();
+                        describe(prepared, &view, limits, seeds, &mut each)
+                    }
+                };
                 failed.map_or(Ok(()), Err)?;
                 Ok(described?)
             },
@@ -224,6 +242,7 @@ impl Query {
 /// Decodes some edges and passes them on, a batch at a time.
 fn write_edges(
     graph: &Graph,
+    context: &Context,
     prepared: &Prepared<'_>,
     edges: &Edges,
     decoder: &mut Decoder<'_>,
@@ -236,7 +255,16 @@ fn write_edges(
         let columns = |column: usize| Some(&edges[column][from..]);
         let left = edges[0].len() - from;
         let before = from;
-        from += decoder.decode_columns(&graph.dictionary, prepared, left, columns)?;
+        from += match Terms::of(graph, &context.budget) {
+            Terms::Here(graph) => {
+                decoder.decode_columns(&graph.dictionary, prepared, left, columns)?
+            }
+            Terms::Parts(visit) => {
+                let limits = context.limits();
+                terms::fetch_columns(&visit, &limits, left, (0..3).filter_map(columns))?;
+                decoder.decode_columns(&visit.lexicon(), prepared, left, columns)?
+            }
+        };
         sink.rows(&decoder.rows).map_err(output)?;
         assert!(from > before, "a batch has a row");
     }

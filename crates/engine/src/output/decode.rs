@@ -14,10 +14,8 @@
 use crate::budget::Budget;
 use crate::error::QueryError;
 use crate::output::Rows;
-use explore::{Chunk, MemoryBudget, Prepared, WalkError};
-use query::plan::Slot;
+use explore::{MemoryBudget, Prepared, WalkError};
 use rdf::{Lexicon, LexiconError, Tag, TermBuffer, VertexId};
-use std::ops::Range;
 
 /// Text of one column after which a batch ends.
 const BATCH_BYTES: usize = 1 << 20;
@@ -26,7 +24,7 @@ const BATCH_BYTES_ALL: usize = 2 << 20;
 /// ... but never less than this.
 const BATCH_BYTES_MIN: usize = 16 << 10;
 /// Rows after which a batch ends.
-const ROWS_MAX: usize = 1024;
+pub(crate) const ROWS_MAX: usize = 1024;
 const _: () = assert!(
     BATCH_BYTES_MIN <= BATCH_BYTES,
     "the bounds of a column's text are in order"
@@ -36,42 +34,26 @@ const _: () = assert!(
 pub(crate) struct Decoder<'d> {
     /// The batch decoded last.
     pub(crate) rows: Rows,
-    slots: &'d [Slot],
     budget: &'d Budget,
     reserved_bytes: u64,
     distinct: Distinct,
 }
 
 impl<'d> Decoder<'d> {
-    /// For these columns, within this budget.
-    pub(crate) fn new(slots: &'d [Slot], budget: &'d Budget) -> Decoder<'d> {
+    /// For so many columns, within this budget.
+    pub(crate) fn new(columns: usize, budget: &'d Budget) -> Decoder<'d> {
         let mut rows = Rows::default();
-        rows.columns
-            .resize_with(slots.len(), TermBuffer::for_output);
+        rows.columns.resize_with(columns, TermBuffer::for_output);
         Decoder {
             rows,
-            slots,
             budget,
             reserved_bytes: 0,
             distinct: Distinct::default(),
         }
     }
 
-    /// Decodes rows from the start of the range, as many as a batch takes; gives their number, at
-    /// least one.
-    pub(crate) fn decode(
-        &mut self,
-        dictionary: &impl Lexicon,
-        prepared: &Prepared<'_>,
-        chunk: &Chunk,
-        range: Range<usize>,
-    ) -> Result<usize, QueryError> {
-        let slots = self.slots;
-        let column = |column: usize| Some(&chunk.column(slots[column])?[range.start..]);
-        self.decode_columns(dictionary, prepared, range.len(), column)
-    }
-
-    /// The same for columns that lie elsewhere, each of so many cells or more; `None`: unbound.
+    /// Decodes columns of so many cells or more from their start, `None`: unbound, as many rows as a batch takes; gives
+    /// their number, at least one.
     pub(crate) fn decode_columns<'i>(
         &mut self,
         dictionary: &impl Lexicon,

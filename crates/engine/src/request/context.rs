@@ -5,6 +5,7 @@
 
 use super::Request;
 use super::degrees::degrees;
+use super::plan_cache::Lookups;
 use super::sampling::Timed;
 use super::shared::Shared;
 use super::walking::explained;
@@ -12,11 +13,15 @@ use crate::budget::Budget;
 use crate::error::{Kind, QueryError};
 use crate::moment::Graph;
 use crate::moment::statistics::ForeignStatistics;
+use crate::parts::Mode;
+use crate::parts::terms::Terms;
 use crate::running::Entry;
 use crate::stop::StopToken;
 use explore::{Limits, MemoryBudget, Samples, WalkError};
+use oxrdf::TermRef;
 use query::plan::{ConstantId, Plan};
 use query::planner::{PlanError, PlanOptions};
+use query::statistics::DegreeQuestion;
 use rdf::VertexId;
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,6 +41,8 @@ pub(crate) struct Context {
     pub(crate) budget: Arc<Budget>,
     pub(crate) entry: Arc<Entry>,
     pub(crate) threads: usize,
+    /// How rows come to what they need, of a graph in parts; `None`: as the database has it.
+    pub(crate) mode: Option<Mode>,
     forced: PlanOptions,
     statistics: Option<ForeignStatistics>,
     sample_from: Duration,
@@ -68,6 +75,7 @@ impl Context {
             budget: Arc::new(Budget::new(&shared.pool, limit)),
             entry: Arc::new(entry),
             threads: request.threads.unwrap_or(options.query_threads),
+            mode: request.execution,
             forced: PlanOptions {
                 keep_order: request.keep_order,
                 keep_checks: request.keep_checks,
@@ -102,11 +110,12 @@ impl Context {
         constants: &[Option<VertexId>],
         effort: Effort,
     ) -> Result<(Plan, Duration), QueryError> {
-        let degrees = degrees(graph, &self.limits(), query.degree_questions(constants))?;
+        let degrees = self.degrees(graph, query.degree_questions(constants))?;
         let foreign = self.statistics.as_ref().map(ForeignStatistics::planner);
         let planner = foreign.unwrap_or(&graph.planner);
         let is_forced = self.forced != PlanOptions::DEFAULT || foreign.is_some();
-        if is_forced || effort == Effort::Light || self.sample_from == Duration::MAX {
+        let is_here = graph.parts.is_none();
+        if is_forced || !is_here || effort == Effort::Light || self.sample_from == Duration::MAX {
             let plan = planner.plan(query, constants, &degrees, self.forced);
             return Ok((plan.map_err(refused)?, Duration::ZERO));
         }
@@ -123,6 +132,21 @@ impl Context {
             })
     }
 
+    /// Answers the planner's questions about constants.
+    pub(crate) fn degrees(
+        &self,
+        graph: &Graph,
+        questions: impl IntoIterator<Item = DegreeQuestion>,
+    ) -> Result<Vec<u64>, QueryError> {
+        match &graph.parts {
+            None => degrees(&graph.snapshot, &self.limits(), questions),
+            Some(parts) => {
+                let view = parts.visit(&self.budget).1.view();
+                degrees(&view, &self.limits(), questions)
+            }
+        }
+    }
+
     /// What a walk of the request may use.
     pub(crate) fn limits(&self) -> Limits<'_> {
         Limits {
@@ -134,6 +158,30 @@ impl Context {
     /// Time since the request was entered.
     pub(crate) fn elapsed(&self) -> Duration {
         self.token.elapsed()
+    }
+}
+
+/// A request, and the graph that it looks things up in.
+pub(crate) struct Looking<'c> {
+    pub(crate) context: &'c Context,
+    pub(crate) graph: &'c Graph,
+}
+
+impl Lookups for Looking<'_> {
+    fn ids(
+        &self,
+        terms: &[TermRef<'_>],
+        ids: &mut Vec<Option<VertexId>>,
+    ) -> Result<(), QueryError> {
+        let limits = self.context.limits();
+        Terms::of(self.graph, &self.context.budget).ids(&limits, terms, ids)
+    }
+
+    fn degrees(
+        &self,
+        questions: &mut dyn Iterator<Item = DegreeQuestion>,
+    ) -> Result<Vec<u64>, QueryError> {
+        self.context.degrees(self.graph, questions)
     }
 }
 

@@ -4,15 +4,14 @@
 //! list that its question is about.
 
 use crate::error::QueryError;
-use crate::moment::Graph;
 use explore::{Limits, wait};
 use query::statistics::DegreeQuestion;
 use store::Lists;
 use store::view::{GraphScope, GraphView, Progress, SegmentKey};
 
 /// Answers the planner's questions about constants, over all graphs.
-pub(crate) fn degrees(
-    graph: &Graph,
+pub(crate) fn degrees<V: GraphView>(
+    view: &V,
     limits: &Limits<'_>,
     questions: impl IntoIterator<Item = DegreeQuestion>,
 ) -> Result<Vec<u64>, QueryError> {
@@ -22,10 +21,10 @@ pub(crate) fn degrees(
     for question in questions {
         predicates.clear();
         if let Some(vertex) = question.predicate {
-            predicates.extend(graph.snapshot.predicate_id(vertex));
+            predicates.extend(view.predicate_id(vertex));
         } else {
             let mut ends = Vec::new();
-            let (view, vertices) = (&graph.snapshot, [question.vertex]);
+            let vertices = [question.vertex];
             let direction = question.direction;
             while let Progress::Pending(ticket) =
                 view.predicates_of(direction, &vertices, &mut predicates, &mut ends)?
@@ -40,7 +39,6 @@ pub(crate) fn degrees(
                 direction: question.direction,
             };
             let keys = [question.vertex];
-            let view = &graph.snapshot;
             while let Progress::Pending(ticket) =
                 view.lists(segment, &keys, GraphScope::Default, &mut lists)?
             {

@@ -40,11 +40,9 @@
 //!
 //! [`Options::plan_cache_bytes`]: crate::Options::plan_cache_bytes
 
-use super::degrees::degrees;
 use super::warnings::{EmptyDefault, ResolvedQuery};
 use crate::error::QueryError;
 use crate::moment::Graph;
-use explore::Limits;
 use oxrdf::TermRef;
 use query::parse::ParseOptions;
 use query::plan::{ConstantId, Plan};
@@ -54,7 +52,7 @@ use query::shape::{ParameterDegree, Shape, TEXT_BYTES_MAX, Template};
 use query::statistics::DegreeQuestion;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
-use rdf::{Lexicon, VertexId};
+use rdf::VertexId;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 
@@ -285,12 +283,25 @@ fn are_alike(left: u64, right: u64) -> bool {
     left.max(right) <= smaller.max(DEGREE_SMALL)
 }
 
+/// What is looked up in a graph for a text of a known shape.
+pub(crate) trait Lookups {
+    /// Appends the ids of terms; `None` where one is stored nowhere.
+    fn ids(&self, terms: &[TermRef<'_>], ids: &mut Vec<Option<VertexId>>)
+    -> Result<(), QueryError>;
+
+    /// How many neighbours constants have.
+    fn degrees(
+        &self,
+        questions: &mut dyn Iterator<Item = DegreeQuestion>,
+    ) -> Result<Vec<u64>, QueryError>;
+}
+
 impl ShapeEntry {
     /// Of a text that was parsed, and planned so for a graph. `constants`: the ids of the template's own.
     pub(crate) fn new(
         template: Template,
         graph: &Graph,
-        limits: &Limits<'_>,
+        lookups: &dyn Lookups,
         plan: &Arc<Plan>,
         constants: &[Option<VertexId>],
         prefixes: &Arc<[(String, String)]>,
@@ -300,7 +311,7 @@ impl ShapeEntry {
         };
         let all = (0..constants.len() as u32).map(ConstantId);
         let questions = template.parameter_degrees(constants);
-        let degrees = parameter_degrees(graph, limits, &template, &questions, constants)?;
+        let degrees = parameter_degrees(lookups, &template, &questions, constants)?;
         assert_eq!(
             constants.len(),
             template.query.constants().len(),
@@ -410,12 +421,13 @@ impl ShapeEntry {
     pub(crate) fn constants(
         &self,
         graph: &Graph,
+        lookups: &dyn Lookups,
         terms: &[TermRef<'_>],
     ) -> Result<Option<Vec<Option<VertexId>>>, QueryError> {
         let mut constants = self.constants.clone();
         let mut found = Vec::with_capacity(terms.len());
         if !terms.is_empty() {
-            graph.dictionary.ids(terms, &mut found)?;
+            lookups.ids(terms, &mut found)?;
         }
         assert_eq!(
             found.len(),
@@ -433,7 +445,7 @@ impl ShapeEntry {
             let absent = self.absent.iter().map(|constant| constant.0 as usize);
             let terms: Vec<_> = absent.clone().map(|at| all[at].as_ref()).collect();
             found.clear();
-            graph.dictionary.ids(&terms, &mut found)?;
+            lookups.ids(&terms, &mut found)?;
             assert_eq!(
                 found.len(),
                 self.absent.len(),
@@ -449,11 +461,10 @@ impl ShapeEntry {
     /// How many neighbours the parameters have, as far as that decides which plan fits.
     pub(crate) fn degrees(
         &self,
-        graph: &Graph,
-        limits: &Limits<'_>,
+        lookups: &dyn Lookups,
         constants: &[Option<VertexId>],
     ) -> Result<Vec<u64>, QueryError> {
-        parameter_degrees(graph, limits, &self.template, &self.questions, constants)
+        parameter_degrees(lookups, &self.template, &self.questions, constants)
     }
 
     /// A plan that was made by this planner for about these degrees.
@@ -479,13 +490,12 @@ impl ShapeEntry {
 
 /// How many neighbours the parameters have, in the order of the questions.
 fn parameter_degrees(
-    graph: &Graph,
-    limits: &Limits<'_>,
+    lookups: &dyn Lookups,
     template: &Template,
     questions: &[ParameterDegree],
     constants: &[Option<VertexId>],
 ) -> Result<Vec<u64>, QueryError> {
-    let asked = questions.iter().filter_map(|question| {
+    let mut asked = questions.iter().filter_map(|question| {
         let constant = template.parameters[question.parameter];
         Some(DegreeQuestion {
             vertex: constants[constant.0 as usize]?,
@@ -493,7 +503,7 @@ fn parameter_degrees(
             direction: question.direction,
         })
     });
-    degrees(graph, limits, asked)
+    lookups.degrees(&mut asked)
 }
 
 #[cfg(test)]

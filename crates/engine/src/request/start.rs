@@ -5,7 +5,7 @@
 //! that whatever happens to it has an id.
 
 use super::Request;
-use super::context::{Context, Effort, PlannedQuery};
+use super::context::{Context, Effort, Looking, PlannedQuery};
 use super::plan_cache::{CacheEntry, ShapeEntry};
 use super::reading::{parse, unreadable};
 use super::shared::Shared;
@@ -97,7 +97,8 @@ pub(crate) fn start(shared: &Arc<Shared>, request: &Request<'_>) -> Result<Query
 /// within microseconds, and means that [`start`] is to be asked.
 pub(crate) fn start_light(shared: &Arc<Shared>, request: &Request<'_>) -> Option<Query> {
     let cache = shared.plans.as_ref()?;
-    if !request.is_plain() {
+    // Over parts even a light query may have to wait.
+    if !request.is_plain() || shared.graph().parts.is_some() {
         return None;
     }
     let options = request.parse_options(&shared.options);
@@ -151,6 +152,10 @@ fn planned(
     parsed: &query::Query,
 ) -> Result<Query, QueryError> {
     let mut query = Query::plan_with(context, graph, parsed, Effort::Any)?;
+    if query.graph.parts.is_some() {
+        // What the nodes have is not looked through for a word of advice.
+        return Ok(query);
+    }
     let asked = ResolvedQuery {
         empty_default: &context.shared.empty_default,
         graph: &query.graph,
@@ -166,9 +171,12 @@ fn planned(
 /// What is kept of the shape of a text that was planned as `query`.
 fn kept(template: Template, query: &Query) -> Result<ShapeEntry, QueryError> {
     let (graph, constants) = (&query.graph, &query.constants);
-    let limits = query.context.limits();
+    let looking = Looking {
+        context: &query.context,
+        graph,
+    };
     let (plan, prefixes) = (&query.plan, &query.prefixes);
-    let mut shaped = ShapeEntry::new(template, graph, &limits, plan, constants, prefixes)?;
+    let mut shaped = ShapeEntry::new(template, graph, &looking, plan, constants, prefixes)?;
     if query.warnings.is_some() {
         shaped.warn(&query.context.shared.empty_default, graph, constants)?;
     }
@@ -188,11 +196,15 @@ fn of_shape(
     if !shaped.is_of(&graph) {
         return Ok(None);
     }
-    let Some(constants) = shaped.constants(&graph, terms)? else {
+    let looking = Looking {
+        context,
+        graph: &graph,
+    };
+    let Some(constants) = shaped.constants(&graph, &looking, terms)? else {
         return Ok(None);
     };
     let parse = context.elapsed();
-    let degrees = shaped.degrees(&graph, &context.limits(), &constants)?;
+    let degrees = shaped.degrees(&looking, &constants)?;
     let (plan, samples) = if let Some(plan) = shaped.fitting(&graph.planner, &degrees) {
         (plan, Duration::ZERO)
     } else {

@@ -8,6 +8,7 @@ use crate::error::{Kind, QueryError, Unit};
 use crate::stop::{StopReason, StopToken, outdated};
 use explore::{MemoryBudget, MemoryExceeded, Stop, WalkError};
 use rdf::LexiconError;
+use store::view::ViewError;
 
 /// Adds the limit to a failure that only knows that it was told to stop.
 pub(crate) fn explained(token: &StopToken, error: QueryError) -> QueryError {
@@ -86,15 +87,27 @@ impl From<WalkError> for QueryError {
     }
 }
 
-impl From<store::view::ViewError> for QueryError {
-    fn from(error: store::view::ViewError) -> QueryError {
-        QueryError::new(Kind::Damaged, error)
+impl From<ViewError> for QueryError {
+    fn from(error: ViewError) -> QueryError {
+        let kind = match error {
+            ViewError::Elsewhere { .. } => Kind::Unavailable,
+            ViewError::OutOfMemory { .. } => Kind::Memory,
+            ViewError::Damaged { .. } | ViewError::Inconsistent { .. } => Kind::Damaged,
+        };
+        QueryError::new(kind, error)
     }
 }
 
 impl From<LexiconError> for QueryError {
     fn from(error: LexiconError) -> QueryError {
-        QueryError::new(Kind::Damaged, error)
+        let kind = match error {
+            LexiconError::Elsewhere { .. } => Kind::Unavailable,
+            LexiconError::OutOfMemory { .. } => Kind::Memory,
+            LexiconError::Damaged { .. } | LexiconError::UnknownId(_) | LexiconError::Io(_) => {
+                Kind::Damaged
+            }
+        };
+        QueryError::new(kind, error)
     }
 }
 

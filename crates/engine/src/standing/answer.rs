@@ -119,13 +119,14 @@ impl Evaluating<'_> {
         slots: &[Slot],
         take: &mut dyn FnMut(&Rows, &Chunk, usize) -> Result<(), QueryError>,
     ) -> Result<(), QueryError> {
-        let mut decoder = Decoder::new(slots, self.budget);
+        let mut decoder = Decoder::new(slots.len(), self.budget);
         self.walk(&mut |prepared, chunk| {
             let begun = Instant::now();
             let len = usize::try_from(chunk.rows()).map_err(|_| WalkError::TooManyRows)?;
             let mut from = 0;
             while from < len {
-                let decoded = decoder.decode(self.terms, prepared, chunk, from..len)?;
+                let columns = |column: usize| Some(&chunk.column(slots[column])?[from..]);
+                let decoded = decoder.decode_columns(self.terms, prepared, len - from, columns)?;
                 assert!(decoded > 0, "a batch has a row");
                 take(&decoder.rows, chunk, from)?;
                 from += decoded;

@@ -165,7 +165,11 @@ impl Planned {
         }
         let constants = planned_ids(constants);
         let algebra = &self.query.query;
-        let known = degrees(graph, limits, algebra.degree_questions(&constants))?;
+        let known = degrees(
+            &graph.snapshot,
+            limits,
+            algebra.degree_questions(&constants),
+        )?;
         let options = PlanOptions::DEFAULT;
         let stored = &graph.planner.statistics().predicates;
         let sources: Vec<_> = views

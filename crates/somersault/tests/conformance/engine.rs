@@ -24,12 +24,18 @@ pub fn database(
     case: &SuiteCase,
     accelerator: Option<Arc<Accelerator>>,
 ) -> Result<Database, String> {
+    let options = Options {
+        accelerator,
+        ..options_of(case)?
+    };
+    loaded(&data::input(case)?, &options)
+}
+
+/// The options of a test, with the endpoints that it may call.
+pub fn options_of(case: &SuiteCase) -> Result<Options, String> {
     let inner: Arc<dyn ServiceClient> = Arc::new(endpoints(case, None)?);
     let outer = endpoints(case, Some(&inner))?;
-    loaded(
-        &data::input(case)?,
-        &options(Some(Arc::new(outer)), accelerator),
-    )
+    Ok(options(Some(Arc::new(outer)), None))
 }
 
 /// The endpoints of a test; for a test of syntax every name is one, without data.

@@ -5,7 +5,8 @@
 //! A negative syntax test holds only if the text is refused as wrong, not as something that is not
 //! evaluated. Updates change a store on a simulated disk, and what is compared is what is found when it
 //! is opened again. Tests of the protocols are in the server's tests. Queries are asked a second time of databases beside a
-//! device that takes all it can (the host twin, or a card where `SOMERSAULT_DEVICE=cuda`), and how much it did is printed. Without `../shared/w3c` beside the checkout the
+//! device that takes all it can (the host twin, or a card where `SOMERSAULT_DEVICE=cuda`), and how much it did is printed; and a third time of
+//! the same graph in parts, over nodes of this process. Without `../shared/w3c` beside the checkout the
 //! tests are skipped, which is reported.
 
 mod engine;
@@ -16,6 +17,7 @@ mod support;
 use oxrdf::Dataset;
 use share::Share;
 use somersault::device::Accelerator;
+use somersault::nodes::{Mode, NodeOptions, Placement};
 use somersault::output::{Collected, ResultFormat};
 use somersault::{
     Database, GraphTarget, GraphWrite, Kind as Failure, Query, QueryError, Request, UpdateRequest,
@@ -67,6 +69,21 @@ fn sparql_1_2_beside_a_device() {
     run_beside_device("sparql12");
 }
 
+#[test]
+fn sparql_1_0_over_nodes() {
+    run_over_nodes("sparql10");
+}
+
+#[test]
+fn sparql_1_1_over_nodes() {
+    run_over_nodes("sparql11");
+}
+
+#[test]
+fn sparql_1_2_over_nodes() {
+    run_over_nodes("sparql12");
+}
+
 fn run(version: &'static str) {
     with_suites(version, move |suites| {
         let chosen = |case: &SuiteCase| case.kind.is_evaluation() || case.kind.is_syntax();
@@ -112,6 +129,32 @@ fn run_beside_device(version: &'static str) {
     });
 }
 
+/// The queries of a version's suites, each asked of nodes of this process in each mode: ids are dealt out in blocks of two,
+/// so that hardly an edge has both ends with one node.
+fn run_over_nodes(version: &'static str) {
+    with_suites(version, move |suites| {
+        let chosen = |case: &SuiteCase| case.kind.is_evaluation();
+        let mut number = 0;
+        let reports = suites.iter().filter_map(|suite| {
+            Report::of(suite, SKIPPED, chosen, |case| {
+                for mode in [Mode::InPlace, Mode::ForkJoin, Mode::Dynamic] {
+                    number += 1;
+                    let nodes = [3, 2, 8, 1][number % 4];
+                    let mut asking = Asking {
+                        nodes: Some((nodes, mode)),
+                        ..Asking::default()
+                    };
+                    let checked = check(case, &mut asking);
+                    checked.map_err(|what| format!("{nodes} nodes, {mode:?}: {what}"))?;
+                }
+                Ok(())
+            })
+        });
+        let failed = shown_failures(reports);
+        assert_eq!(failed, 0, "tests of {version} failed, see above");
+    });
+}
+
 /// Shows each report; how many tests failed.
 fn shown_failures(reports: impl Iterator<Item = Report>) -> usize {
     let shown = reports.map(|report| {
@@ -153,6 +196,8 @@ struct Asking {
     seed: u64,
     /// What devices did so far, where it is counted.
     share: Option<Share>,
+    /// Over so many nodes of this process, and how.
+    nodes: Option<(u16, Mode)>,
 }
 
 impl Asking {
@@ -180,7 +225,13 @@ fn check(case: &SuiteCase, asking: &mut Asking) -> Verdict {
     if case.kind.is_syntax() {
         return check_syntax(case);
     }
-    let database = engine::database(case, asking.accelerator.clone())?;
+    let mut database = engine::database(case, asking.accelerator.clone())?;
+    if let Some((nodes, mode)) = asking.nodes {
+        let placement = Placement::in_turn(nodes, 1, 64).map_err(|error| error.to_string())?;
+        let run = NodeOptions { mode, workers: 1 };
+        let parts = database.in_nodes(&placement, &run, &engine::options_of(case)?);
+        database = parts.map_err(|error| error.to_string())?;
+    }
     let text = case.text()?;
     let started = database.start(&request(case, &text));
     let mut query = started.map_err(|error| shown(&error))?;

@@ -66,7 +66,7 @@ const EXCEPTIONS: &[Exception] = &[
     ),
     folder(
         "crates/engine/src",
-        "27 files, 24 are allowed",
+        "28 files, 24 are allowed",
         "what each of its folders stands on lies beside them: budgets, errors, the token, what threads share",
     ),
     Exception {

@@ -55,7 +55,7 @@ pub fn run(flags: &BenchMix, file: Option<&Path>) -> Outcome {
             database
                 .wait_until_verified()
                 .map_err(|error| Failure::new(Code::Integrity, error))?;
-            Target::Store(database)
+            Target::Store(open::in_nodes(database, flags.spread, &config)?)
         }
         (None, Some(url)) => Target::Server(
             Address::new(url).map_err(|error| Failure::new(Code::Connection, error))?,

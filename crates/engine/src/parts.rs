@@ -1,0 +1,161 @@
+//! A graph in parts: this process is a node of it, or several.
+//!
+//! A database over parts answers as one over a whole graph does, from the same texts through the same plans to the same
+//! formats; what differs is where it looks ([`Visit`] for what is no walk) and how it is walked ([`walk`]). Changes, streams
+//! and whatever reads the files of a whole store are refused.
+//!
+//! The node that is asked plans with the statistics of all parts, which prove nothing, and without samples.
+//!
+//! | module | about |
+//! |---|---|
+//! | `open` | how the nodes come to be |
+//! | [`runner`] | the threads of the nodes of this process |
+//! | [`walk`] | a query, walked over the parts |
+
+mod open;
+pub mod runner;
+pub(crate) mod terms;
+mod walk;
+
+pub use cluster::{Fetched, Figures, Mode, Shipped};
+pub use open::{NodeOptions, part_node};
+
+use crate::budget::Budget;
+use crate::error::{Kind, QueryError};
+use crate::open_error::OpenError;
+use cluster::Visit;
+use query::plan::Plan;
+use query::statistics::Statistics;
+use rdf::VertexId;
+use rdf::dictionary::TermCounts;
+use rdf::dictionary::part::PartDictionary;
+use runner::Runner;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use store::Snapshot;
+use store::cut::PartView;
+
+/// The edges that a node has.
+pub type Part = PartView<Snapshot>;
+
+/// A node of a graph in parts.
+pub type PartNode = cluster::Node<Part, PartDictionary>;
+
+/// One look at the whole graph.
+pub(crate) type PartVisit = Visit<Part, PartDictionary>;
+
+/// How long nodes may take to tell each other what planners have to know, when a database opens.
+const OPENING: Duration = Duration::from_secs(30);
+
+/// How long a thread waits until it looks around.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// The nodes of this process; see the module's documentation.
+pub struct PartNodes {
+    nodes: Vec<Arc<PartNode>>,
+    mode: Mode,
+    /// Which of them is asked next.
+    turn: AtomicUsize,
+    _runner: Runner,
+}
+
+impl fmt::Debug for PartNodes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PartNodes")
+            .field("nodes", &self.nodes.len())
+            .field("mode", &self.mode)
+            .finish_non_exhaustive()
+    }
+}
+
+impl PartNodes {
+    /// The nodes of this process, in order, which run from now on; at least one (asserted).
+    pub fn new(nodes: Vec<Arc<PartNode>>, mode: Mode, runner: Runner) -> PartNodes {
+        assert!(!nodes.is_empty(), "a process is a node or several");
+        PartNodes {
+            nodes,
+            mode,
+            turn: AtomicUsize::new(0),
+            _runner: runner,
+        }
+    }
+
+    /// The nodes of this process.
+    pub fn nodes(&self) -> &[Arc<PartNode>] {
+        &self.nodes
+    }
+
+    /// How rows come to what they need, where a query does not say.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Terms of each kind in the whole graph.
+    pub(crate) fn terms(&self) -> TermCounts {
+        self.nodes[0].ground().terms().counts()
+    }
+
+    /// The node of this process at which a plan starts, if it starts at one, else the one whose turn it is; and a look at
+    /// the graph from there.
+    pub(crate) fn visit_for(
+        &self,
+        plan: &Plan,
+        ids: &[Option<VertexId>],
+        budget: &Arc<Budget>,
+    ) -> (Arc<PartNode>, PartVisit) {
+        let ground = self.nodes[0].ground();
+        let start = cluster::start(plan, ids, ground.kind());
+        let owner = start.map(|vertex| ground.placement().owner(vertex));
+        let mut nodes = self.nodes.iter();
+        match owner.and_then(|owner| nodes.find(|node| node.ground().here() == owner)) {
+            Some(node) => (
+                Arc::clone(node),
+                Visit::new(node.ground(), Arc::clone(budget) as Arc<_>),
+            ),
+            None => self.visit(budget),
+        }
+    }
+
+    /// A query's look at the graph, from the node whose turn it is.
+    pub(crate) fn visit(&self, budget: &Arc<Budget>) -> (Arc<PartNode>, PartVisit) {
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        let node = Arc::clone(&self.nodes[turn % self.nodes.len()]);
+        let visit = Visit::new(node.ground(), Arc::clone(budget) as Arc<_>);
+        (node, visit)
+    }
+
+    /// What a planner is told of all parts. Waits until each node has said it.
+    pub(crate) fn statistics(&self) -> Result<Arc<Statistics>, OpenError> {
+        let started = Instant::now();
+        let ground = self.nodes[0].ground();
+        loop {
+            let visit = Visit::new(ground, Arc::new(explore::limits::Unlimited));
+            let failure = match visit.statistics() {
+                Ok(Ok(statistics)) => return Ok(statistics),
+                Ok(Err(ticket)) => {
+                    visit.wait(ticket, LOOK);
+                    None
+                }
+                Err(error) => {
+                    // A node that has not come up yet may do so.
+                    std::thread::sleep(LOOK);
+                    Some(error)
+                }
+            };
+            if started.elapsed() >= OPENING {
+                return Err(OpenError::Cluster(match failure {
+                    Some(error) => error.to_string(),
+                    None => "they do not tell each other what they have".to_owned(),
+                }));
+            }
+        }
+    }
+}
+
+/// What a database over parts does not do.
+pub(crate) fn refused(what: &str) -> QueryError {
+    QueryError::new(Kind::Unsupported, format!("a cluster does not {what} yet"))
+        .with_hint("ask a store that is whole")
+}

@@ -1,0 +1,104 @@
+//! The nodes of a database over parts: several in this process, over parts that are cut in memory.
+
+use super::runner::{Notice, PartHost, Runner};
+use super::{Mode, Part, PartNode, PartNodes};
+use crate::budget::Pool;
+use crate::moment::planner_statistics::plan_statistics;
+use crate::open_error::OpenError;
+use crate::options::Options;
+use cluster::{Ground, Host, Node};
+use fabric::{Fabric, Local};
+use rdf::dictionary::part::{PartDictionary, cut_in_memory};
+use rdf::{Placement, VertexId};
+use std::sync::Arc;
+use store::Snapshot;
+use store::cut::{Cut, PartView};
+use store::delta::{GraphVersion, Version};
+
+/// What tells a graph that is cut in memory from others: its parts meet nobody else's.
+const OF_THIS_PROCESS: u128 = 0;
+
+/// How nodes are run.
+#[derive(Clone, Debug)]
+pub struct NodeOptions {
+    /// How rows come to what they need.
+    pub mode: Mode,
+    /// Threads of each node that walk.
+    pub workers: usize,
+}
+
+impl Default for NodeOptions {
+    fn default() -> NodeOptions {
+        NodeOptions {
+            mode: Mode::default(),
+            workers: 1,
+        }
+    }
+}
+
+fn failed(error: impl std::fmt::Display) -> OpenError {
+    OpenError::Cluster(error.to_string())
+}
+
+impl PartNodes {
+    /// A whole graph, cut into parts in memory, each with a node of this process.
+    pub fn in_process(
+        graph: &GraphVersion,
+        placement: &Placement,
+        nodes: &NodeOptions,
+        options: &Options,
+    ) -> Result<PartNodes, OpenError> {
+        let whole = graph.snapshot.base();
+        if !graph.snapshot.layers().is_empty() {
+            return Err(failed(
+                "the store has changes that are not in its files yet: compact it first",
+            ));
+        }
+        let cut = Cut::new(whole, placement.clone(), OF_THIS_PROCESS).map_err(failed)?;
+        let snapshots = cut.in_memory().map_err(failed)?;
+        let dictionaries = cut_in_memory(&graph.dictionary, placement).map_err(failed)?;
+        let kind = graph.snapshot.type_vertex();
+        let fabrics = Local::nodes(placement.nodes());
+        let pool = Pool::new(options.memory_pool_bytes);
+        let mut started = Vec::new();
+        for ((snapshot, files), fabric) in snapshots.into_iter().zip(dictionaries).zip(fabrics) {
+            let dictionary = PartDictionary::open(files).map_err(failed)?;
+            let host = PartHost::new(Arc::clone(&pool), options.service.clone(), nodes.workers);
+            let fabric: Arc<dyn Fabric> = fabric;
+            let node = part_node(snapshot, dictionary, fabric, kind, &host)?;
+            started.push((Arc::new(node), host));
+        }
+        PartNodes::start(started, nodes.mode, None)
+    }
+
+    /// Nodes of this process, which run from now on.
+    pub fn start(
+        nodes: Vec<(Arc<PartNode>, Arc<PartHost>)>,
+        mode: Mode,
+        told: Option<&Notice>,
+    ) -> Result<PartNodes, OpenError> {
+        let here = nodes.iter().map(|(node, _)| Arc::clone(node)).collect();
+        let runner = Runner::start(nodes, told).map_err(failed)?;
+        Ok(PartNodes::new(here, mode, runner))
+    }
+}
+
+/// A node with a part of a graph, as a cut left it.
+pub fn part_node(
+    snapshot: Snapshot,
+    dictionary: PartDictionary,
+    fabric: Arc<dyn Fabric>,
+    kind: Option<VertexId>,
+    host: &Arc<PartHost>,
+) -> Result<PartNode, OpenError> {
+    let placement = dictionary.placement().clone();
+    let snapshot = Arc::new(snapshot);
+    let version = Version::new(Arc::clone(&snapshot), 0, kind);
+    let statistics = plan_statistics(&version)?;
+    drop(version);
+    let snapshot = Arc::into_inner(snapshot).expect("the version was its only other owner");
+    let part: Part = PartView::unchanged(snapshot);
+    let ground = Ground::new(fabric, placement, kind, part, dictionary, statistics);
+    let host = Arc::clone(host) as Arc<dyn Host>;
+    Ok(Node::new(ground, host))
+}

@@ -1,0 +1,184 @@
+//! The threads of the nodes of this process: one that polls each node's fabric, and workers that walk for it.
+//!
+//! | who | touches | when |
+//! |---|---|---|
+//! | a node's poller | its fabric, the node's messages | always; asleep in the fabric's poll |
+//! | its workers | the node's sections that have something to do | woken by the node |
+//!
+//! Dropped, all threads end: pollers are woken, workers look at `is_over`.
+
+use super::PartNode;
+use crate::budget::{Budget, Pool};
+use crate::federation::{Federation, ServiceClient};
+use crate::stop::StopToken;
+use cluster::Host;
+use explore::environment::EachSolution;
+use explore::{MemoryBudget, Service, ServiceError};
+use fabric::Event;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How long a poll waits before its thread looks whether it is over.
+const POLL: Duration = Duration::from_millis(200);
+
+/// Told what the fabric says that is to be written down.
+pub type Notice = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Wakes a node's workers.
+#[derive(Default)]
+struct Signal {
+    /// Wakes that nobody has answered.
+    wakes: Mutex<usize>,
+    changed: Condvar,
+}
+
+impl Signal {
+    fn wake(&self, most: usize) {
+        let mut wakes = self.wakes.lock().unwrap_or_else(PoisonError::into_inner);
+        *wakes = (*wakes + 1).min(most);
+        self.changed.notify_one();
+    }
+
+    fn wait(&self, is_over: &AtomicBool) {
+        let wakes = self.wakes.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_idle = |wakes: &mut usize| *wakes == 0 && !is_over.load(Ordering::Relaxed);
+        let waited = self.changed.wait_timeout_while(wakes, POLL, is_idle);
+        let (mut wakes, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        *wakes = wakes.saturating_sub(1);
+    }
+}
+
+/// What a node of this process is given.
+pub struct PartHost {
+    pool: Arc<Pool>,
+    client: Option<Arc<dyn ServiceClient>>,
+    signal: Signal,
+    workers: usize,
+}
+
+impl PartHost {
+    /// A host whose queries share a pool, with so many workers.
+    pub fn new(
+        pool: Arc<Pool>,
+        client: Option<Arc<dyn ServiceClient>>,
+        workers: usize,
+    ) -> Arc<PartHost> {
+        Arc::new(PartHost {
+            pool,
+            client,
+            signal: Signal::default(),
+            workers: workers.max(1),
+        })
+    }
+}
+
+impl Host for PartHost {
+    fn memory(&self, bytes: u64) -> Arc<dyn MemoryBudget + Send> {
+        Arc::new(Budget::new(&self.pool, bytes))
+    }
+
+    fn service(&self) -> Option<Arc<dyn Service + Send>> {
+        let client = Arc::clone(self.client.as_ref()?);
+        Some(Arc::new(Far(client)))
+    }
+
+    fn wake(&self) {
+        self.signal.wake(self.workers);
+    }
+}
+
+/// Asks other endpoints for a query that is walked on several nodes: each call has the usual time of its own.
+struct Far(Arc<dyn ServiceClient>);
+
+impl Service for Far {
+    fn select(
+        &self,
+        endpoint: &str,
+        text: &str,
+        variables: &[String],
+        each: &mut EachSolution<'_>,
+    ) -> Result<(), ServiceError> {
+        let token = StopToken::starting_now(None);
+        let federation = Federation {
+            client: &*self.0,
+            token: &token,
+        };
+        federation.select(endpoint, text, variables, each)
+    }
+}
+
+/// The threads; see the module's documentation.
+pub struct Runner {
+    is_over: Arc<AtomicBool>,
+    nodes: Vec<(Arc<PartNode>, Arc<PartHost>)>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Runner {
+    /// Starts the threads of these nodes. An error: the system has no more.
+    pub fn start(
+        nodes: Vec<(Arc<PartNode>, Arc<PartHost>)>,
+        told: Option<&Notice>,
+    ) -> std::io::Result<Runner> {
+        let mut runner = Runner {
+            is_over: Arc::default(),
+            nodes,
+            threads: Vec::new(),
+        };
+        for (node, host) in runner.nodes.clone() {
+            let name = format!("node-{}", node.ground().here());
+            let (polled, is_over) = (Arc::clone(&node), Arc::clone(&runner.is_over));
+            let told = told.cloned();
+            let poller = std::thread::Builder::new().name(name.clone());
+            let poller = poller.spawn(move || poll(&polled, &is_over, told.as_ref()))?;
+            runner.threads.push(poller);
+            for _ in 0..host.workers {
+                let (node, host) = (Arc::clone(&node), Arc::clone(&host));
+                let is_over = Arc::clone(&runner.is_over);
+                let worker = std::thread::Builder::new().name(format!("{name}-walk"));
+                let worker = worker.spawn(move || work(&node, &host, &is_over))?;
+                runner.threads.push(worker);
+            }
+        }
+        Ok(runner)
+    }
+}
+
+fn poll(node: &PartNode, is_over: &AtomicBool, told: Option<&Notice>) {
+    let fabric = Arc::clone(node.ground().fabric());
+    let mut events: Vec<Event> = Vec::new();
+    while !is_over.load(Ordering::Relaxed) {
+        fabric.poll(&mut events, POLL);
+        for event in &events {
+            if let (Event::Refused { who, reason }, Some(told)) = (event, told) {
+                told(&format!("{who} was refused: {reason}"));
+            }
+        }
+        node.handle(events.drain(..));
+    }
+    fabric.leave();
+}
+
+fn work(node: &PartNode, host: &PartHost, is_over: &AtomicBool) {
+    while !is_over.load(Ordering::Relaxed) {
+        if !node.work() {
+            host.signal.wait(is_over);
+        }
+    }
+}
+
+impl Drop for Runner {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        for (node, host) in &self.nodes {
+            node.ground().fabric().wake();
+            host.signal.changed.notify_all();
+        }
+        for thread in self.threads.drain(..) {
+            // A panic there has been reported by the thread; nothing of it is left to be mended.
+            drop(thread.join());
+        }
+    }
+}

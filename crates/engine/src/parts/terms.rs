@@ -1,0 +1,82 @@
+//! Terms and ids of a graph, whole or in parts: asked for and waited for, within a request's limits.
+//!
+//! What an answer's terms take on their way is given back batch by batch: each has a visit of its own.
+
+use super::PartVisit;
+use crate::budget::Budget;
+use crate::error::QueryError;
+use crate::moment::Graph;
+use crate::output::decode::ROWS_MAX;
+use explore::{Limits, WalkError, wait_for};
+use oxrdf::TermRef;
+use rdf::{Lexicon, Progress, Tag, VertexId};
+use std::sync::Arc;
+
+/// What a request looks terms up in.
+pub(crate) enum Terms<'g> {
+    /// A dictionary that is here.
+    Here(&'g Graph),
+    /// The dictionaries of all nodes.
+    Parts(PartVisit),
+}
+
+impl<'g> Terms<'g> {
+    /// Those of a graph, for a batch.
+    pub(crate) fn of(graph: &'g Graph, budget: &Arc<Budget>) -> Terms<'g> {
+        match &graph.parts {
+            None => Terms::Here(graph),
+            Some(parts) => Terms::Parts(parts.visit(budget).1),
+        }
+    }
+
+    /// Appends the ids of terms, as [`Lexicon::ids`] does.
+    pub(crate) fn ids(
+        &self,
+        limits: &Limits<'_>,
+        terms: &[TermRef<'_>],
+        ids: &mut Vec<Option<VertexId>>,
+    ) -> Result<(), QueryError> {
+        match self {
+            Terms::Here(graph) => Ok(graph.dictionary.ids(terms, ids)?),
+            Terms::Parts(visit) => {
+                fetched(visit, limits, &[], terms)?;
+                Ok(visit.lexicon().ids(terms, ids)?)
+            }
+        }
+    }
+}
+
+/// Waits until these are here.
+pub(crate) fn fetched(
+    visit: &PartVisit,
+    limits: &Limits<'_>,
+    ids: &[VertexId],
+    terms: &[TermRef<'_>],
+) -> Result<(), WalkError> {
+    let lexicon = visit.lexicon();
+    wait_for(&visit.view(), limits, || {
+        match lexicon.fetch(ids, terms)? {
+            Progress::Ready => Ok(()),
+            Progress::Pending(ticket) => Err(WalkError::Pending(ticket)),
+        }
+    })
+}
+
+/// Waits until the terms of a batch of these columns are here.
+pub(crate) fn fetch_columns<'c>(
+    visit: &PartVisit,
+    limits: &Limits<'_>,
+    rows: usize,
+    columns: impl Iterator<Item = &'c [VertexId]>,
+) -> Result<(), WalkError> {
+    let rows = rows.min(ROWS_MAX);
+    let is_stored = |id: &VertexId| !id.has_tag(Tag::QueryLocal);
+    let mut ids: Vec<VertexId> = columns
+        .flat_map(|column| &column[..rows])
+        .copied()
+        .collect();
+    ids.retain(is_stored);
+    ids.sort_unstable();
+    ids.dedup();
+    fetched(visit, limits, &ids, &[])
+}

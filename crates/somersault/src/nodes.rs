@@ -1,0 +1,4 @@
+//! A graph in parts: nodes of this process, and this process as one of many.
+
+pub use engine::parts::{Fetched, Figures, Mode, NodeOptions, PartNodes, Shipped};
+pub use rdf::{Placement, PlacementError};
