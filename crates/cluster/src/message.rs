@@ -23,6 +23,8 @@ pub(crate) const PIECE_BYTES: usize = 1 << 18;
 pub struct QueryId {
     /// The node that was asked.
     pub home: u16,
+    /// In which of its lives: another one counts from the beginning, and rows of the one before may be under way.
+    pub life: u64,
     /// Its number there.
     pub number: u64,
 }
@@ -245,12 +247,14 @@ impl Begin {
 
 fn write_query(query: QueryId, out: &mut Writer) {
     out.number(query.home.into());
+    out.number(query.life);
     out.number(query.number);
 }
 
 fn read_query(from: &mut Reader<'_>) -> Result<QueryId, Malformed> {
     Ok(QueryId {
         home: from.number16()?,
+        life: from.number()?,
         number: from.number()?,
     })
 }
@@ -308,6 +312,7 @@ mod tests {
     fn messages() -> Vec<Message> {
         let query = QueryId {
             home: 3,
+            life: 1 << 60,
             number: 400,
         };
         let asks = questions().into_iter().zip(1..);

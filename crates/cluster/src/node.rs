@@ -217,6 +217,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
             state.last += 1;
             QueryId {
                 home: self.ground.here(),
+                life: self.ground.fabric().life(),
                 number: state.last,
             }
         };

@@ -7,7 +7,7 @@ use crate::node::{Node, PartsQuery};
 use crate::run::work::Advance;
 use crate::run::{At, Run, Shipped};
 use crate::terms::PartTerms;
-use explore::{Chunk, Prepared, Status, WalkError};
+use explore::{Chunk, Prepared, Status, Stop, WalkError};
 use rdf::Ticket;
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,7 +66,9 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Running<P, T> {
 
     /// A ticket that completes when there is something to do.
     fn news(&mut self) -> Result<Ticket, WalkError> {
-        if let Err(failure) = self.failure() {
+        let reason = self.run.halt.reason();
+        let stopped = reason.map_or(Ok(()), |reason| Err(WalkError::Stopped(reason)));
+        if let Err(failure) = self.failure().and(stopped) {
             self.finish();
             return Err(failure);
         }

@@ -1,8 +1,11 @@
-//! Nodes in one thread, over parts of plain graphs: nothing of a store answers here.
+//! Nodes in one thread, over parts of plain graphs: nothing of a store answers here. In calm, and in a simulated network
+//! in which nodes and links fail.
 
 #[path = "all/conformance.rs"]
 mod conformance;
 #[path = "all/modes.rs"]
 mod modes;
+#[path = "all/simulated.rs"]
+mod simulated;
 #[path = "all/world.rs"]
 mod world;

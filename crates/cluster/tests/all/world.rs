@@ -165,51 +165,102 @@ impl Host for Generous {
     fn wake(&self) {}
 }
 
-type PlainNode = Node<PlainGraph, Owned>;
+pub type PlainNode = Node<PlainGraph, Owned>;
+
+/// What nodes are made of.
+pub struct Matter {
+    quads: Vec<Quad>,
+    kind: VertexId,
+    placement: Placement,
+    pub terms: Arc<PlainTerms>,
+    host: Arc<Generous>,
+}
+
+impl Matter {
+    /// A dataset in so many parts, ids dealt out in blocks of two, so that hardly an edge has both ends in one part.
+    pub fn new(dataset: &Dataset, parts: u16, service: Option<Arc<dyn Service + Send>>) -> Matter {
+        let mut terms = PlainTerms::default();
+        let quads = terms.quads(dataset);
+        for quad in dataset {
+            intern_parts(&quad.object.into_owned(), &mut terms);
+        }
+        Matter {
+            quads,
+            kind: terms.id(&vocabulary::TYPE.into_owned().into()),
+            placement: Placement::in_turn(parts, 1, 64).expect("a placement"),
+            terms: Arc::new(terms),
+            host: Arc::new(Generous { service }),
+        }
+    }
+
+    /// A node at this place of a fabric, with its part.
+    pub fn node(&self, fabric: Arc<dyn Fabric>) -> Arc<PlainNode> {
+        let here = fabric.here().0;
+        let owned = Owned {
+            terms: Arc::clone(&self.terms),
+            placement: self.placement.clone(),
+            here,
+        };
+        let part = part(&self.quads, &self.placement, self.kind, here);
+        let ground = Ground::new(
+            fabric,
+            self.placement.clone(),
+            Some(self.kind),
+            part,
+            owned,
+            Statistics::default(),
+        );
+        Arc::new(Node::new(ground, Arc::clone(&self.host) as Arc<dyn Host>))
+    }
+
+    /// The term of an id.
+    pub fn term(&self, id: VertexId) -> Option<Term> {
+        let mut terms = TermBuffer::new();
+        self.terms
+            .terms(&[id], &mut terms)
+            .expect("a term of the graph");
+        terms.get(0).map(TermRef::into_owned)
+    }
+
+    /// A query's plan.
+    pub fn plan(
+        &self,
+        text: &str,
+        base: Option<&str>,
+        statistics: &Statistics,
+    ) -> Result<(Plan, Vec<Option<VertexId>>), String> {
+        let options = ParseOptions {
+            base: base.map(str::to_owned),
+            ..ParseOptions::default()
+        };
+        let query = query::parse(text, &options).map_err(|error| error.to_string())?;
+        let constants: Vec<_> = query.constants().iter().map(Term::as_ref).collect();
+        let mut ids = Vec::new();
+        let known = self.terms.ids(&constants, &mut ids);
+        known.map_err(|error| error.to_string())?;
+        let planner = Planner::new(statistics.clone());
+        let plan = planner.plan(&query, &ids, &[], PlanOptions::DEFAULT);
+        Ok((plan.map_err(|error| error.to_string())?, ids))
+    }
+}
 
 /// A graph in parts.
 pub struct World {
     pub nodes: Vec<Arc<PlainNode>>,
-    pub terms: Arc<PlainTerms>,
+    pub matter: Matter,
     /// What plans are made with.
     pub statistics: Statistics,
     pub chunk_rows: usize,
 }
 
 impl World {
-    /// A dataset in so many parts, ids dealt out in blocks of two, so that hardly an edge has both ends in one part.
+    /// A dataset in so many parts, of nodes in this process.
     pub fn new(dataset: &Dataset, parts: u16, service: Option<Arc<dyn Service + Send>>) -> World {
-        let mut terms = PlainTerms::default();
-        let quads = terms.quads(dataset);
-        for quad in dataset {
-            intern_parts(&quad.object.into_owned(), &mut terms);
-        }
-        let kind = terms.id(&vocabulary::TYPE.into_owned().into());
-        let terms = Arc::new(terms);
-        let placement = Placement::in_turn(parts, 1, 64).expect("a placement");
-        let host = Arc::new(Generous { service });
-        let fabrics = Local::nodes(parts);
-        let nodes = fabrics.into_iter().map(|fabric| {
-            let here = fabric.here().0;
-            let owned = Owned {
-                terms: Arc::clone(&terms),
-                placement: placement.clone(),
-                here,
-            };
-            let part = part(&quads, &placement, kind, here);
-            let ground = Ground::new(
-                fabric,
-                placement.clone(),
-                Some(kind),
-                part,
-                owned,
-                Statistics::default(),
-            );
-            Arc::new(Node::new(ground, Arc::clone(&host) as Arc<dyn Host>))
-        });
+        let matter = Matter::new(dataset, parts, service);
+        let nodes = Local::nodes(parts).into_iter();
         World {
-            nodes: nodes.collect(),
-            terms,
+            nodes: nodes.map(|fabric| matter.node(fabric)).collect(),
+            matter,
             statistics: Statistics::default(),
             chunk_rows: 3,
         }
@@ -234,24 +285,13 @@ impl World {
         self
     }
 
-    /// Its plan.
+    /// A query's plan.
     pub fn plan(
         &self,
         text: &str,
         base: Option<&str>,
     ) -> Result<(Plan, Vec<Option<VertexId>>), String> {
-        let options = ParseOptions {
-            base: base.map(str::to_owned),
-            ..ParseOptions::default()
-        };
-        let query = query::parse(text, &options).map_err(|error| error.to_string())?;
-        let constants: Vec<_> = query.constants().iter().map(Term::as_ref).collect();
-        let mut ids = Vec::new();
-        let known = self.terms.ids(&constants, &mut ids);
-        known.map_err(|error| error.to_string())?;
-        let planner = Planner::new(self.statistics.clone());
-        let plan = planner.plan(&query, &ids, &[], PlanOptions::DEFAULT);
-        Ok((plan.map_err(|error| error.to_string())?, ids))
+        self.matter.plan(text, base, &self.statistics)
     }
 
     /// What all nodes did so far.
@@ -319,7 +359,7 @@ impl World {
                 Status::Rows => {
                     idle = 0;
                     running.prepared(|prepared| {
-                        let term = |id| prepared.locals().term(id).or_else(|| self.term(id));
+                        let term = |id| prepared.locals().term(id).or_else(|| self.matter.term(id));
                         collected.add(chunk.rows(), |slot| chunk.column(slot), &term);
                     });
                 }
@@ -359,7 +399,7 @@ impl World {
                 }
             });
             let mut each = |edges: &Edges| {
-                collected.add_edges(edges, &|id| self.term(id));
+                collected.add_edges(edges, &|id| self.matter.term(id));
                 Ok(())
             };
             let described = running.prepared(|prepared| {
@@ -371,14 +411,6 @@ impl World {
                 .unwrap_or(Ok(()))
                 .map_err(|error| error.to_string())
         })
-    }
-
-    fn term(&self, id: VertexId) -> Option<Term> {
-        let mut terms = TermBuffer::new();
-        self.terms
-            .terms(&[id], &mut terms)
-            .expect("a term of the graph");
-        terms.get(0).map(TermRef::into_owned)
     }
 }
 
