@@ -318,3 +318,132 @@ impl<'a> Fields<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits {
+        message_bytes_max: 1000,
+        ..Limits::DEFAULT
+    };
+
+    fn bytes_of(kind: Kind, rest: &[u8], sequence: u64) -> Vec<u8> {
+        let rest = rest.to_vec();
+        let prefix = vec![1, 2, 3];
+        let sealed = Draft { kind, prefix, rest }.seal(sequence);
+        [sealed.head, sealed.rest].concat()
+    }
+
+    /// All frames of some bytes that come in pieces of `piece`.
+    fn decode(bytes: &[u8], piece: usize) -> Result<Vec<Frame>, FrameError> {
+        let mut decoder = Decoder::new();
+        decoder.trust(&LIMITS);
+        let mut frames = Vec::new();
+        for mut piece in bytes.chunks(piece) {
+            while !piece.is_empty() {
+                frames.extend(decoder.next(&mut piece)?);
+            }
+        }
+        assert_eq!(decoder.is_between_frames(), frames_end(bytes, &frames));
+        Ok(frames)
+    }
+
+    fn frames_end(bytes: &[u8], frames: &[Frame]) -> bool {
+        let length = |frame: &Frame| HEAD_BYTES + frame.body.len();
+        frames.iter().map(length).sum::<usize>() == bytes.len()
+    }
+
+    #[test]
+    fn frames_come_whole_whatever_the_pieces() {
+        let first = bytes_of(Kind::Message, &[7; 900], 0);
+        let second = bytes_of(Kind::Leave, &[], 1);
+        let bytes = [first, second].concat();
+        for piece in [1, 2, 23, 24, 25, 100, 10_000] {
+            let frames = decode(&bytes, piece).unwrap();
+            let kinds: Vec<Kind> = frames.iter().map(|frame| frame.kind).collect();
+            assert_eq!(kinds, [Kind::Message, Kind::Leave]);
+            assert_eq!(frames[0].body[..4], [1, 2, 3, 7]);
+            assert_eq!(frames[0].body.len(), 903);
+        }
+        for end in 0..bytes.len() {
+            let frames = decode(&bytes[..end], 64).unwrap();
+            assert!(frames.len() < 2, "a frame that is cut is none");
+        }
+    }
+
+    #[test]
+    fn every_changed_bit_is_found() {
+        let bytes = bytes_of(Kind::Message, b"some bytes", 0);
+        for at in 0..bytes.len() {
+            for bit in 0..8 {
+                let mut changed = bytes.clone();
+                changed[at] ^= 1 << bit;
+                // A greater length waits for bytes that never come; all else is an error.
+                let frames = decode(&changed, 1000);
+                assert!(
+                    frames.is_err() || (at < 4 && frames.unwrap().is_empty()),
+                    "{at}, {bit}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_length_beyond_the_bound_is_refused_before_anything_is_allocated() {
+        let mut head = bytes_of(Kind::Message, &[], 0);
+        head[..4].copy_from_slice(&(1_u32 << 30).to_le_bytes());
+        let mut decoder = Decoder::new();
+        let bytes = 1 << 30;
+        let too_long = |bytes_max| Err(FrameError::TooLong { bytes, bytes_max });
+        assert_eq!(
+            decoder.next(&mut &head[..HEAD_BYTES]),
+            too_long(GREETING_BYTES_MAX)
+        );
+        assert_eq!(decoder.body.capacity(), 0);
+        let mut decoder = Decoder::new();
+        decoder.trust(&LIMITS);
+        assert_eq!(
+            decoder.next(&mut &head[..HEAD_BYTES]),
+            too_long(body_bytes_max(&LIMITS))
+        );
+        // And of a length within the bound no more is held than has come.
+        let long = bytes_of(Kind::Message, &[0; 100], 0);
+        let mut decoder = Decoder::new();
+        decoder.body_bytes_max = 1 << 30;
+        let mut head = long[..HEAD_BYTES].to_vec();
+        head[..4].copy_from_slice(&(1_u32 << 29).to_le_bytes());
+        assert_eq!(decoder.next(&mut &head[..]), Ok(None));
+        assert!(decoder.body.capacity() <= FIRST_RESERVE_BYTES);
+    }
+
+    #[test]
+    fn a_frame_that_is_repeated_or_left_out_is_refused() {
+        let first = bytes_of(Kind::Leave, &[], 0);
+        let again = [&first[..], &first].concat();
+        let (expected, found) = (1, 0);
+        assert_eq!(
+            decode(&again, 7),
+            Err(FrameError::OutOfSequence { expected, found })
+        );
+        let later = bytes_of(Kind::Leave, &[], 1);
+        let (expected, found) = (0, 1);
+        assert_eq!(
+            decode(&later, 7),
+            Err(FrameError::OutOfSequence { expected, found })
+        );
+    }
+
+    #[test]
+    fn there_are_as_many_kinds_as_numbers() {
+        for (number, kind) in KINDS.into_iter().enumerate() {
+            assert_eq!(usize::from(kind.number()), number);
+        }
+        let mut bytes = bytes_of(Kind::Leave, &[], 0);
+        bytes[4] = KINDS.len() as u8;
+        assert_eq!(
+            decode(&bytes, 7),
+            Err(FrameError::NoSuchKind(KINDS.len() as u8))
+        );
+    }
+}

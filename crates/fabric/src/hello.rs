@@ -133,6 +133,6 @@ fn differ(what: &str, one: &Hello, other: &Hello, value: impl Fn(&Hello) -> Stri
     )
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+fn hex(bytes: &[u8; 16]) -> String {
+    format!("{:032x}", u128::from_be_bytes(*bytes))
 }

@@ -228,7 +228,9 @@ impl Link {
                 reason: String::from_utf8_lossy(&frame.body).into_owned(),
             }),
             Kind::Message => self.receive_message(frame.body, around),
-            _ => self.receive_other(&frame, now, around).map_err(broken),
+            _ => self
+                .receive_other(&frame, now, around)
+                .map_err(|error| broken(&error)),
         }
     }
 
@@ -393,7 +395,7 @@ impl Link {
     }
 }
 
-fn broken(error: FrameError) -> Absence {
+fn broken(error: &FrameError) -> Absence {
     let reason = error.to_string();
     Absence::Broken { reason }
 }

@@ -16,17 +16,19 @@
 //! Invariant: nothing is allocated on a stranger's word. Before the key is proven a connection takes 20 bytes in the clear and
 //! a handshake that rustls bounds, and there are 64 such connections at most, each for two seconds at most.
 
+mod driver;
 mod key;
 mod preface;
 mod resolver;
 mod shared;
-mod thread;
+#[cfg(test)]
+mod tests;
 mod wire;
 
 use std::io;
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{Builder, JoinHandle};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use memory::Region;
@@ -45,10 +47,10 @@ use crate::offers::allocate_on_host;
 use crate::region::{Buffer, MemoryKind, Offered, Piece, RegionKey};
 use crate::seam::Fabric;
 use crate::station::Station;
+use driver::{Driver, LISTENER, WAKER};
 pub use key::{KEY_BYTES_MIN, Key, KeyTooShort};
 use resolver::Resolver;
 use shared::Shared;
-use thread::{Driver, LISTENER, WAKER};
 
 /// What a node over TCP has to know.
 #[derive(Clone, Debug)]
@@ -116,7 +118,7 @@ impl Tcp {
             config.members,
             resolver,
         );
-        let thread = Builder::new().name(format!("fabric-{}", config.here.0));
+        let thread = thread::Builder::new().name(format!("fabric-{}", config.here.0));
         let ends = Ends(Arc::clone(&shared));
         let thread = thread.spawn(move || {
             let _ends = ends;

@@ -2,5 +2,8 @@
 
 mod chance;
 mod contract;
+mod links;
+mod relay;
 mod simulation;
+mod strangers;
 mod world;

@@ -29,6 +29,7 @@ macro_rules! contracts {
     ($($tests:tt)*) => {
         contract!(local, crate::world::local; $($tests)*);
         contract!(sim, crate::world::sim; $($tests)*);
+        contract!(tcp, crate::world::tcp; $($tests)*);
     };
 }
 

@@ -1,9 +1,11 @@
 //! Several nodes of one fabric, driven by a test.
 
+use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fabric::sim::{Sim, Step, Weather};
+use fabric::tcp::{Key, Tcp, TcpConfig};
 use fabric::{Event, Fabric, Limits, Local, NodeId, Presence};
 
 /// Limits that a test can reach.
@@ -19,15 +21,15 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Nodes of one fabric, and what they have seen.
 pub struct World {
-    /// The nodes, each at its number.
+    /// The nodes.
     pub nodes: Vec<Arc<dyn Fabric>>,
     /// What each has polled and no test has taken yet.
     pub seen: Vec<Vec<Event>>,
     advance: Advance,
 }
 
-/// Lets something happen and gives what a node polled.
-type Advance = Box<dyn FnMut(&[Arc<dyn Fabric>]) -> Vec<(NodeId, Event)>>;
+/// Lets something happen and gives what nodes polled, each by its position.
+type Advance = Box<dyn FnMut(&[Arc<dyn Fabric>]) -> Vec<(usize, Event)>>;
 
 impl World {
     /// Nodes that are driven by polling each of them in turn.
@@ -47,8 +49,8 @@ impl World {
 
     /// Lets something happen.
     pub fn advance(&mut self) {
-        for (node, event) in (self.advance)(&self.nodes) {
-            self.seen[node.index()].push(event);
+        for (position, event) in (self.advance)(&self.nodes) {
+            self.seen[position].push(event);
         }
     }
 
@@ -96,12 +98,12 @@ impl World {
     }
 }
 
-fn poll_all(nodes: &[Arc<dyn Fabric>]) -> Vec<(NodeId, Event)> {
+fn poll_all(nodes: &[Arc<dyn Fabric>]) -> Vec<(usize, Event)> {
     let mut all = Vec::new();
-    for node in nodes {
+    for (position, node) in nodes.iter().enumerate() {
         let mut events = Vec::new();
         node.poll(&mut events, Duration::from_millis(1));
-        all.extend(events.into_iter().map(|event| (node.here(), event)));
+        all.extend(events.into_iter().map(|event| (position, event)));
     }
     all
 }
@@ -125,11 +127,46 @@ pub fn sim(count: u16, limits: Limits) -> World {
     let advance = move |_: &[Arc<dyn Fabric>]| {
         let until = sim.now() + Duration::from_millis(100);
         match sim.step(until) {
-            Some(Step::Events(node, events)) => {
-                events.into_iter().map(|event| (node, event)).collect()
-            }
+            Some(Step::Events(node, events)) => events
+                .into_iter()
+                .map(|event| (node.index(), event))
+                .collect(),
             _ => Vec::new(),
         }
     };
     World::new(nodes, Box::new(advance))
+}
+
+/// A configuration of nodes of this machine that are reached there.
+pub fn tcp_config(here: u16, members: &[String]) -> TcpConfig {
+    TcpConfig {
+        here: NodeId(here),
+        members: members.to_vec(),
+        cluster: [7; 16],
+        epoch: 3,
+        key: Key::new(&[42; 32]).expect("32 bytes are a key"),
+        limits: Limits::DEFAULT,
+    }
+}
+
+/// Free ports of this machine, held, and where they are reached.
+pub fn listeners(count: u16) -> (Vec<TcpListener>, Vec<String>) {
+    let bind = |_| TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let listeners: Vec<TcpListener> = (0..count).map(bind).collect();
+    let address = |listener: &TcpListener| listener.local_addr().expect("it is bound").to_string();
+    let addresses = listeners.iter().map(address).collect();
+    (listeners, addresses)
+}
+
+/// Nodes over TCP in this process.
+pub fn tcp(count: u16, limits: Limits) -> World {
+    let (listeners, members) = listeners(count);
+    let start = |(here, listener)| {
+        let config = TcpConfig {
+            limits,
+            ..tcp_config(here, &members)
+        };
+        Tcp::start(listener, config).expect("a node starts") as Arc<dyn Fabric>
+    };
+    World::polled((0..count).zip(listeners).map(start).collect())
 }

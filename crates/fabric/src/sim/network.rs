@@ -340,7 +340,7 @@ impl Network {
         let segments = carried.stream.output(now);
         let resend_at = carried.stream.resend_at();
         for segment in segments {
-            self.transmit(Datagram {
+            self.transmit(&Datagram {
                 from: node,
                 to: other,
                 connection: id,
@@ -393,7 +393,7 @@ impl Network {
     }
 
     fn reset(&mut self, from: NodeId, to: NodeId, connection: ConnectionId) {
-        self.transmit(Datagram {
+        self.transmit(&Datagram {
             from,
             to,
             connection,
@@ -403,7 +403,7 @@ impl Network {
 
     // Datagrams.
 
-    fn transmit(&mut self, datagram: Datagram) {
+    fn transmit(&mut self, datagram: &Datagram) {
         let from_to = self.direction(datagram.from, datagram.to);
         if self.is_cut[from_to] || self.random.chance(self.weather.dropped_per_mille) {
             return;
@@ -448,7 +448,7 @@ impl Network {
             State::Frozen => machine.waiting.push_back(datagram),
             State::Stopped(Stop::PowerLost) => {}
             State::Stopped(Stop::Killed) => self.refuse(&datagram),
-            State::Running => self.deliver(datagram),
+            State::Running => self.deliver(&datagram),
         }
     }
 
@@ -459,8 +459,8 @@ impl Network {
         }
     }
 
-    fn deliver(&mut self, datagram: Datagram) {
-        self.note(&datagram);
+    fn deliver(&mut self, datagram: &Datagram) {
+        self.note(datagram);
         let (node, id, now) = (datagram.to, datagram.connection, self.now);
         let Some(segment) = datagram.segment.clone() else {
             let reason = "it was reset".to_owned();
@@ -476,7 +476,7 @@ impl Network {
         }
         let machine = &mut self.machines[node.index()];
         let Some(carried) = machine.carried.get_mut(&id) else {
-            self.refuse(&datagram);
+            self.refuse(datagram);
             return;
         };
         let Some(bytes) = carried.stream.receive(segment, now) else {
@@ -582,7 +582,7 @@ impl Network {
         let waiting = std::mem::take(&mut machine.waiting);
         let timed: Vec<ConnectionId> = machine.carried.keys().copied().collect();
         for datagram in waiting {
-            self.deliver(datagram);
+            self.deliver(&datagram);
         }
         for id in timed {
             self.pump(node, id);

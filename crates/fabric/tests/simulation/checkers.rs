@@ -41,7 +41,6 @@ impl Deliveries {
 
     /// A message as [`arrived`](Deliveries::arrived) reads it.
     pub fn compose(
-        &self,
         here: NodeId,
         life: u64,
         link: u64,
@@ -223,9 +222,10 @@ pub struct Absences {
     cut: BTreeSet<(NodeId, NodeId)>,
     frozen: BTreeSet<NodeId>,
     stopped: BTreeSet<NodeId>,
-    /// Since when nothing can come from one to the other and back.
-    severed: BTreeMap<(NodeId, NodeId), Duration>,
-    up: BTreeSet<(NodeId, NodeId)>,
+    /// Since when nothing can come from one to the other and back, and why: cut there, cut back, away.
+    severed: BTreeMap<(NodeId, NodeId), (Duration, [bool; 3])>,
+    /// Who takes whom for present, since when.
+    up: BTreeMap<(NodeId, NodeId), Duration>,
 }
 
 impl Absences {
@@ -237,17 +237,17 @@ impl Absences {
             frozen: BTreeSet::new(),
             stopped: BTreeSet::new(),
             severed: BTreeMap::new(),
-            up: BTreeSet::new(),
+            up: BTreeMap::new(),
         }
     }
 
     pub fn expect(&mut self, schedule: &Schedule) {
-        self.expected = schedule.clone();
+        self.expected.clone_from(schedule);
         self.expected.reverse();
     }
 
-    pub fn up(&mut self, here: NodeId, peer: NodeId) {
-        self.up.insert((here, peer));
+    pub fn up(&mut self, here: NodeId, peer: NodeId, now: Duration) {
+        self.up.insert((here, peer), now);
     }
 
     pub fn down(&mut self, here: NodeId, peer: NodeId) {
@@ -256,7 +256,7 @@ impl Absences {
 
     /// A node has lost what it knew.
     pub fn restarted(&mut self, node: NodeId) {
-        self.up.retain(|(here, _)| *here != node);
+        self.up.retain(|(here, _), _| *here != node);
     }
 
     pub fn check(&mut self, now: Duration) {
@@ -266,12 +266,16 @@ impl Absences {
             self.expected.pop();
             self.apply(at, fault);
         }
-        for (&(here, peer), &since) in &self.severed {
-            let is_late = now > since + DOWN_WITHIN && self.up.contains(&(here, peer));
-            assert!(
-                !is_late,
-                "{here} takes {peer} for present at {now:?}, gone since {since:?}"
-            );
+        for (&(here, peer), &(severed, _)) in &self.severed {
+            // An answer that was on its way may have made a link since.
+            if let Some(&up) = self.up.get(&(here, peer)) {
+                let since = severed.max(up);
+                let is_late = now > since + DOWN_WITHIN;
+                assert!(
+                    !is_late,
+                    "{here} takes {peer} for present at {now:?}, gone since {since:?}"
+                );
+            }
         }
     }
 
@@ -299,12 +303,18 @@ impl Absences {
         }
         for (here, peer) in pairs(usize::from(self.nodes)) {
             let is_away = |node| self.frozen.contains(&node) || self.stopped.contains(&node);
-            let is_cut = self.cut.contains(&(here, peer)) || self.cut.contains(&(peer, here));
-            if is_away(here) || !(is_cut || is_away(peer)) {
-                self.severed.remove(&(here, peer));
-            } else {
-                self.severed.entry((here, peer)).or_insert(at);
+            let is_cut = |from, to| self.cut.contains(&(from, to));
+            let causes = [is_cut(here, peer), is_cut(peer, here), is_away(peer)];
+            let before = self.severed.remove(&(here, peer));
+            if is_away(here) || causes == [false; 3] {
+                continue;
             }
+            // With one cause over and another there, the time begins anew: what is heard has changed.
+            let holds = |had: &[bool; 3]| (0..3).all(|cause| causes[cause] || !had[cause]);
+            let since = before
+                .filter(|(_, had)| holds(had))
+                .map_or(at, |(since, _)| since);
+            self.severed.insert((here, peer), (since, causes));
         }
     }
 }

@@ -166,7 +166,7 @@ impl Run {
             } => {
                 self.turns.up(here, peer, incarnation);
                 self.deliveries.up(here, peer, incarnation);
-                self.absences.up(here, peer);
+                self.absences.up(here, peer, now);
                 let known = Known {
                     incarnation,
                     sent: 0,
@@ -243,9 +243,7 @@ impl Run {
             .as_mut()
             .unwrap();
         let link = known.incarnation.link;
-        let message = self
-            .deliveries
-            .compose(here, node.life(), link, known.sent, region, length);
+        let message = Deliveries::compose(here, node.life(), link, known.sent, region, length);
         match node.send(peer, message) {
             Ok(()) => {
                 known.sent += 1;
