@@ -12,7 +12,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::access::{Asked, Calls, Direction, answer, parse_question, put_result};
+use crate::access::{Asked, Calls, Direction, parse_question, put_result};
 use crate::call::Call;
 use crate::counts::Counters;
 use crate::error::FabricError;
@@ -59,6 +59,14 @@ enum Outgoing {
         stamp: u64,
     },
     Leave,
+}
+
+/// What is sent next.
+pub(crate) enum Next {
+    /// A frame.
+    Draft(Draft),
+    /// The answer to a read, which [`answer`](crate::access::answer) makes: outside of all locks, because it copies.
+    Answer(Asked),
 }
 
 /// One of the two sides of a link.
@@ -164,18 +172,26 @@ impl Link {
         !self.output.is_empty()
     }
 
-    /// The next frame to send.
-    pub(crate) fn next(&mut self, now: Duration, offers: &Offers) -> Option<Draft> {
+    /// What is to be sent next.
+    pub(crate) fn next(&mut self, now: Duration) -> Option<Next> {
         loop {
-            let outgoing = self.output.pop_front()?;
-            if let Some(draft) = self.draft(outgoing, now, offers) {
+            let next = match self.output.pop_front()? {
+                Outgoing::Answer(asked) => {
+                    self.answers -= 1;
+                    self.answers_bytes -= asked.bytes;
+                    Some(Next::Answer(asked))
+                }
+                outgoing => self.draft(outgoing, now).map(Next::Draft),
+            };
+            if next.is_some() {
                 self.last_sent = now;
-                return Some(draft);
+                return next;
             }
         }
     }
 
-    fn draft(&mut self, outgoing: Outgoing, now: Duration, offers: &Offers) -> Option<Draft> {
+    /// A frame; `None` where it is not worth sending any more.
+    fn draft(&mut self, outgoing: Outgoing, now: Duration) -> Option<Draft> {
         let stamp = |stamp: u64| stamp.to_le_bytes().to_vec();
         Some(match outgoing {
             Outgoing::Heartbeat => self.draft_consumed(Kind::Heartbeat),
@@ -186,11 +202,7 @@ impl Link {
                 rest,
             },
             Outgoing::Question(number) => return self.calls.ask(number),
-            Outgoing::Answer(asked) => {
-                self.answers -= 1;
-                self.answers_bytes -= asked.bytes;
-                answer(&asked, offers)
-            }
+            Outgoing::Answer(_) => unreachable!("answers are made outside"),
             Outgoing::Written { number, result } => {
                 self.answers -= 1;
                 Draft::short(Kind::Done, put_result(number, &result))

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::access::{Direction, completion};
+use crate::access::{Direction, answer, completion};
 use crate::call::Call;
 use crate::counts::Counters;
 use crate::error::{FabricError, Refused};
@@ -27,7 +27,7 @@ use crate::frame::{Draft, Frame};
 use crate::hello::Hello;
 use crate::inbox::Inbox;
 use crate::limits::{Facts, Limits};
-use crate::link::{ConnectionId, Link, Surroundings};
+use crate::link::{ConnectionId, Link, Next, Surroundings};
 use crate::measure::median;
 use crate::node::{Incarnation, NodeId};
 use crate::offers::{Offers, check_pieces};
@@ -40,7 +40,7 @@ const TOLD_FOR: Duration = Duration::from_mins(1);
 /// Round trip (ns) and time by length (ns a KiB) before anything was measured: of 10 Gbit/s Ethernet.
 const UNMEASURED: (u64, u64) = (50_000, 1_000);
 
-/// How many refusals are remembered.
+/// How many refusals are remembered, and told in that time.
 const TOLD_MAX: usize = 64;
 
 /// One node.
@@ -53,7 +53,8 @@ pub(crate) struct Station {
     has_left: AtomicBool,
     peers: Vec<Mutex<Peer>>,
     own: Mutex<Own>,
-    told: Mutex<BTreeMap<String, (String, Duration)>>,
+    /// Who was refused why, and when that was told.
+    told: Mutex<BTreeMap<(String, String), Duration>>,
 }
 
 /// Messages to this node itself.
@@ -377,9 +378,11 @@ impl Station {
         connection: ConnectionId,
         now: Duration,
     ) -> Option<Draft> {
-        self.lock(node)
-            .linked_by(connection)?
-            .next(now, &self.offers)
+        let next = self.lock(node).linked_by(connection)?.next(now)?;
+        Some(match next {
+            Next::Draft(draft) => draft,
+            Next::Answer(asked) => answer(&asked, &self.offers),
+        })
     }
 
     /// Whether there is a next frame for the connection of a peer's link, and which that is.
@@ -423,12 +426,12 @@ impl Station {
     /// Tells of a refusal, unless it was told just now.
     fn tell(&self, who: &str, reason: &str, now: Duration) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        told.retain(|_, (_, at)| now.saturating_sub(*at) < TOLD_FOR);
-        let is_known = told.get(who).is_some_and(|(known, _)| known == reason);
-        if is_known || (told.len() >= TOLD_MAX && !told.contains_key(who)) {
+        told.retain(|_, at| now.saturating_sub(*at) < TOLD_FOR);
+        let refusal = (who.to_owned(), reason.to_owned());
+        if told.contains_key(&refusal) || told.len() >= TOLD_MAX {
             return;
         }
-        told.insert(who.to_owned(), (reason.to_owned(), now));
+        told.insert(refusal, now);
         drop(told);
         let (who, reason) = (who.to_owned(), reason.to_owned());
         self.inbox.push(Event::Refused { who, reason });

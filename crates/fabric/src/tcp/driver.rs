@@ -134,7 +134,8 @@ impl Driver {
             let id = self.next_id();
             let connection = Connection::accept(id, self.shared.clock.now());
             if let Ok(tls) = self.shared.tls.accept() {
-                self.open(id, socket, tls, connection, address.to_string());
+                // Without the port: whoever tries again and again has another each time.
+                self.open(id, socket, tls, connection, address.ip().to_string());
             }
         }
     }

@@ -35,6 +35,42 @@ pub fn messages_of_a_pair_keep_their_order(make: Make) {
     }
 }
 
+pub fn several_threads_may_send_at_once(make: Make) {
+    const EACH: u32 = 300;
+    let mut world = make(2, Limits::DEFAULT);
+    world.join();
+    let node = world.nodes[0].clone();
+    let senders: Vec<_> = (0..4_u32)
+        .map(|thread| {
+            let node = node.clone();
+            std::thread::spawn(move || {
+                for number in 0..EACH {
+                    let length = if number % 50 == 0 { 100_000 } else { 0 };
+                    let head = [thread.to_le_bytes(), number.to_le_bytes()].concat();
+                    node.send(ONE, [head, vec![1; length]].concat()).unwrap();
+                }
+            })
+        })
+        .collect();
+    let mut next = [0; 4];
+    while next != [EACH; 4] {
+        world.advance();
+        for message in world.take_messages(1, ZERO) {
+            let word = |at: usize| u32::from_le_bytes(message[at..at + 4].try_into().unwrap());
+            let expected = &mut next[word(0) as usize];
+            assert_eq!(
+                word(4),
+                *expected,
+                "each thread's messages keep their order"
+            );
+            *expected += 1;
+        }
+    }
+    senders
+        .into_iter()
+        .for_each(|sender| sender.join().unwrap());
+}
+
 pub fn a_node_can_send_to_itself(make: Make) {
     let mut world = make(2, Limits::DEFAULT);
     world.nodes[0].send(ZERO, b"note".to_vec()).unwrap();
