@@ -30,6 +30,9 @@ const PREFIX_BYTES: usize = 64;
 /// The longest body before two nodes have agreed that they belong together: a greeting, or a reason.
 pub(crate) const GREETING_BYTES_MAX: usize = 1024;
 
+/// Up to here a body is copied behind its head, so that both are encrypted and sent as one. A record of TLS has 16 KiB.
+const JOINED_BYTES: usize = 8 << 10;
+
 /// What is reserved for a body before any of it has arrived.
 const FIRST_RESERVE_BYTES: usize = 4096;
 
@@ -85,9 +88,9 @@ pub(crate) struct Draft {
 
 /// A frame as bytes, in two parts.
 pub(crate) struct Sealed {
-    /// Head and prefix.
+    /// Head and prefix, and a rest that is short.
     pub(crate) head: Vec<u8>,
-    /// The rest of the body.
+    /// The rest of the body, if it is long.
     pub(crate) rest: Vec<u8>,
 }
 
@@ -134,7 +137,10 @@ impl Draft {
         let sum = checksum(&head, &self.prefix, &self.rest);
         head.extend_from_slice(&sum.to_le_bytes());
         head.extend_from_slice(&self.prefix);
-        let rest = self.rest;
+        let mut rest = self.rest;
+        if rest.len() <= JOINED_BYTES {
+            head.append(&mut rest);
+        }
         Sealed { head, rest }
     }
 }

@@ -102,7 +102,7 @@ impl Driver {
                 }
             }
             for id in std::mem::take(&mut self.unfinished) {
-                self.read(id);
+                self.read(id, true);
                 self.flush(id);
             }
             if is_woken {
@@ -213,20 +213,21 @@ impl Driver {
 
     fn move_ready(&mut self, event: &Event) {
         let id = ConnectionId(event.token().0 as u64);
-        if event.is_readable() || event.is_error() || event.is_read_closed() {
-            self.read(id);
+        let to_end = event.is_error() || event.is_read_closed();
+        if event.is_readable() || to_end {
+            self.read(id, to_end);
         }
         if event.is_writable() {
             self.flush(id);
         }
     }
 
-    fn read(&mut self, id: ConnectionId) {
+    fn read(&mut self, id: ConnectionId, to_end: bool) {
         let Some(wire) = self.shared.wire(id) else {
             return;
         };
         let now = self.shared.clock.now();
-        let turn = lock(&wire).read(now, &self.shared.station, &mut self.scratch);
+        let turn = lock(&wire).read(now, &self.shared.station, &mut self.scratch, to_end);
         match turn {
             Ok(turn) => {
                 if turn.is_unfinished {

@@ -130,24 +130,38 @@ impl Wire {
             if budget == 0 {
                 return Ok(true);
             }
+            let filled = self
+                .fill(now, station, budget)
+                .map_err(|error| broken(&error))?;
+            if filled == 0 {
+                return Ok(false);
+            }
+            budget = budget.saturating_sub(filled);
+        }
+    }
+
+    /// Encrypts frames until the buffer is full, nothing is left to say, or so many bytes are reached; says how many. What is
+    /// said in one turn leaves in one call.
+    fn fill(&mut self, now: Duration, station: &Station, budget: usize) -> io::Result<usize> {
+        let mut filled = 0;
+        while filled < budget {
             if self.frame.is_none() {
                 self.frame = self.connection.next(now, station).map(|sealed| (sealed, 0));
             }
             let Some((sealed, done)) = &mut self.frame else {
-                return Ok(false);
+                break;
             };
-            let rest = sealed.after(*done);
-            let taken = self
-                .tls
-                .writer()
-                .write(rest)
-                .map_err(|error| broken(&error))?;
+            let taken = self.tls.writer().write(sealed.after(*done))?;
+            if taken == 0 {
+                break;
+            }
             *done += taken;
-            budget = budget.saturating_sub(taken);
+            filled += taken;
             if *done == sealed.len() {
                 self.frame = None;
             }
         }
+        Ok(filled)
     }
 
     /// Gives the socket what is encrypted.
@@ -167,11 +181,15 @@ impl Wire {
     }
 
     /// Takes what the socket has, up to a turn's bytes. An error ends the connection.
+    ///
+    /// A read that is shorter than it might be has emptied the socket, and what comes later is told of again (epoll(7), question
+    /// 9); but for the end of the stream, which is told once: with `to_end` it is read for.
     pub(super) fn read(
         &mut self,
         now: Duration,
         station: &Station,
         scratch: &mut [u8],
+        to_end: bool,
     ) -> Result<Turn, Absence> {
         let mut turn = Turn::default();
         for _ in 0..READS_PER_TURN {
@@ -180,6 +198,9 @@ impl Wire {
                 Ok(count) => {
                     if self.close_at.is_none() {
                         self.take(&scratch[..count], now, station, &mut turn)?;
+                    }
+                    if count < scratch.len() && !to_end {
+                        return Ok(turn);
                     }
                 }
                 Err(error) => {
