@@ -92,9 +92,6 @@ pub enum Absence {
     /// It left in good order.
     #[error("it has left")]
     Left,
-    /// It has started anew while its old life was still taken to be there.
-    #[error("it has started anew")]
-    Restarted,
     /// The two nodes do not belong together, by what one of them says.
     #[error("the two do not belong together: {reason}")]
     Refused {

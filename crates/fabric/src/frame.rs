@@ -16,13 +16,13 @@
 
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::limits::Limits;
+use crate::limits::{FRAME_PIECE_BYTES, Limits};
 
 /// Bytes before a body.
 pub(crate) const HEAD_BYTES: usize = 24;
 
 /// Bytes of a piece in a body: key, generation, offset, length.
-pub(crate) const PIECE_BYTES: usize = 32;
+pub(crate) const PIECE_BYTES: usize = FRAME_PIECE_BYTES;
 
 /// What a body has before its pieces and bytes, at most: the number of a call, a count, an error.
 const PREFIX_BYTES: usize = 64;

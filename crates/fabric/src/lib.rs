@@ -51,7 +51,7 @@ pub use call::{Call, Token};
 pub use counts::Counts;
 pub use error::{FabricError, Refused};
 pub use event::{Absence, Event, Presence};
-pub use limits::{Facts, Limits};
+pub use limits::{Facts, Limits, LimitsError};
 pub use local::Local;
 pub use node::{Incarnation, NodeId};
 pub use region::{Buffer, MemoryKind, Offered, Piece, RegionKey};

@@ -78,8 +78,9 @@ impl Sim {
         Sim::with(nodes, seed, Limits::DEFAULT, Weather::CALM)
     }
 
-    /// So many nodes with these limits in this weather.
+    /// So many nodes with these limits, which can be kept to (asserted), in this weather.
     pub fn with(nodes: u16, seed: u64, limits: Limits, weather: Weather) -> Sim {
+        assert_eq!(limits.check(), Ok(()), "limits can be kept to");
         let network = Network::new(nodes, seed, limits, weather);
         let network = Arc::new(Mutex::new(network));
         Sim { network }

@@ -344,7 +344,7 @@ impl Station {
         self.greet(other)?;
         let node = other.from;
         let mut peer = self.lock(node);
-        let replaced = peer.end(|_| true, &Absence::Restarted, self.around(node));
+        let replaced = peer.end(|_| true, &replaced_by_another(), self.around(node));
         let incarnation = peer.next_incarnation(other.life);
         peer.link(Link::new(connection, incarnation, now, self.limits()));
         self.inbox.push(Event::Up { node, incarnation });
@@ -360,7 +360,7 @@ impl Station {
         now: Duration,
     ) -> Result<(), Absence> {
         let mut peer = self.lock(node);
-        let link = peer.linked_by(connection).ok_or(Absence::Restarted)?;
+        let link = peer.linked_by(connection).ok_or_else(replaced_by_another)?;
         link.receive(frame, now, self.around(node))
     }
 
@@ -460,6 +460,12 @@ impl Station {
         let of = |node| Some((node, self.talkative(node)?));
         self.others().filter_map(of).collect()
     }
+}
+
+/// Why a link has ended whose peer has made another.
+pub(crate) fn replaced_by_another() -> Absence {
+    let reason = "the peer has given it up and made another".to_owned();
+    Absence::Broken { reason }
 }
 
 fn busy(node: NodeId, queued_bytes: usize) -> FabricError {

@@ -41,7 +41,7 @@ use crate::counts::Counts;
 use crate::error::{FabricError, Refused};
 use crate::event::{Event, Presence};
 use crate::hello::{Hello, PROTOCOL_VERSION};
-use crate::limits::{Facts, Limits};
+use crate::limits::{Facts, Limits, LimitsError};
 use crate::node::NodeId;
 use crate::offers::allocate_on_host;
 use crate::region::{Buffer, MemoryKind, Offered, Piece, RegionKey};
@@ -83,6 +83,9 @@ pub enum TcpError {
     /// The list is too long to count.
     #[error("a list of {0} members is too long: 65535 are possible")]
     TooManyMembers(usize),
+    /// The limits cannot be kept to.
+    #[error("limits between nodes: {0}")]
+    Limits(#[from] LimitsError),
     /// The encryption cannot be set up.
     #[error("the encryption between nodes cannot be set up: {0}")]
     Encryption(String),
@@ -140,6 +143,7 @@ fn hello(config: &TcpConfig) -> Result<Hello, TcpError> {
     if here.0 >= nodes {
         return Err(TcpError::NoMember { here, members });
     }
+    config.limits.check()?;
     Ok(Hello {
         version: PROTOCOL_VERSION,
         cluster: config.cluster,

@@ -3,6 +3,7 @@
 mod chance;
 mod contract;
 mod links;
+mod processes;
 mod relay;
 mod simulation;
 mod strangers;

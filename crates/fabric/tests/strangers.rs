@@ -196,6 +196,16 @@ fn a_node_that_cannot_be_one_does_not_start() {
             .as_deref(),
         Some(expected)
     );
+    let mut config = tcp_config(0, &members);
+    config.limits.queue_bytes_max = 100;
+    let told = Tcp::start(listeners.remove(0), config)
+        .err()
+        .unwrap()
+        .to_string();
+    assert_eq!(
+        told,
+        "limits between nodes: a queue of 100 bytes holds no message of 16777216"
+    );
     let too_short = Key::new(b"secret").unwrap_err();
     assert!(
         too_short

@@ -20,7 +20,7 @@ use crate::limits::Limits;
 use crate::link::ConnectionId;
 use crate::liveness::TICK;
 use crate::node::NodeId;
-use crate::station::Station;
+use crate::station::{Station, replaced_by_another};
 
 /// For how long a connection that has ended is kept to get its last words across.
 const LINGER: Duration = Duration::from_secs(1);
@@ -490,7 +490,7 @@ impl Network {
             received.map(|received| received.replaced)
         };
         match received {
-            Ok(Some(replaced)) => self.end(node, replaced, &Absence::Restarted),
+            Ok(Some(replaced)) => self.end(node, replaced, &replaced_by_another()),
             Ok(None) => self.end_if_ended(node, id),
             Err(cause) => self.end(node, id, &cause),
         }

@@ -21,6 +21,7 @@ use crate::event::Absence;
 use crate::link::ConnectionId;
 use crate::liveness::TICK;
 use crate::node::NodeId;
+use crate::station::replaced_by_another;
 
 pub(super) const LISTENER: Token = Token(0);
 pub(super) const WAKER: Token = Token(1);
@@ -234,7 +235,7 @@ impl Driver {
                     self.unfinished.insert(id);
                 }
                 if let Some(replaced) = turn.replaced {
-                    self.end(replaced, &Absence::Restarted);
+                    self.end(replaced, &replaced_by_another());
                 }
                 // Answers, echoes, and the greeting.
                 self.flush(id);

@@ -66,9 +66,9 @@ pub fn several_threads_may_send_at_once(make: Make) {
             *expected += 1;
         }
     }
-    senders
-        .into_iter()
-        .for_each(|sender| sender.join().unwrap());
+    for sender in senders {
+        sender.join().unwrap();
+    }
 }
 
 pub fn a_node_can_send_to_itself(make: Make) {
