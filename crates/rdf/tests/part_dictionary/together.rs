@@ -328,3 +328,53 @@ fn a_node_that_owns_nothing_has_a_part_that_says_so() {
         "the text of Iri:3 is at node 1, not at node 2"
     );
 }
+
+/// What `docs/formats/dictionary-layout.md` says of a part.
+#[test]
+fn the_bytes_are_those_that_the_documents_draw() {
+    let view = whole(
+        &[
+            iri("a"),
+            iri("b"),
+            BlankNode::new_unchecked("x0").into(),
+            iri("c"),
+        ],
+        4,
+    );
+    let placement = Placement::new(2, 1, vec![1, 0, 1]).unwrap();
+    let mut parts = cut_in_memory(&view, &placement).unwrap();
+    let header = |part, kind, parameter, scope: u8, count| {
+        let mut bytes = b"somsdict\x01\0".to_vec();
+        bytes.extend([part, kind, 8, parameter, scope, 0]);
+        bytes.resize(24, 0);
+        bytes.push(count);
+        bytes.resize(64, 0);
+        bytes
+    };
+    let number = |number: u64| number.to_le_bytes();
+    let head = [
+        &header(5, 0, 0, 0, 0)[..],
+        &[1, 3, 41, 0, 0, 13].map(number).concat(),
+        &[1, 2, 0, 3, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0],
+    ];
+    assert_eq!(parts[1].head.all().unwrap(), head.concat());
+    // Ordinals 0 and 1 are of slot 0, so of node 1, and 2 of slot 1.
+    let keys = |text: &[u8]| [&header(1, 0, 4, 3, 0)[..], text].concat();
+    assert_eq!(
+        parts[1].iris.keys.all().unwrap(),
+        keys(b"\x01a\x09\0b\0\0\0")
+    );
+    let opened = opened(&parts);
+    let by_hash: Vec<u8> = (0..3)
+        .zip([b"a", b"b", b"c"])
+        .filter_map(|(ordinal, key)| opened[1].owns_key(key).then_some(ordinal))
+        .collect();
+    let count = by_hash.len();
+    let mut ordinals = header(6, 0, 1, 4, 0);
+    ordinals.extend(by_hash);
+    ordinals.resize(72.min(64 + 8 * count), 0);
+    ordinals.extend(number(count as u64));
+    assert_eq!(parts[1].iris.ordinals.all().unwrap(), ordinals);
+    let index = files_mut(&mut parts[1])[6].all().unwrap()[..64].to_vec();
+    assert_eq!(index, header(3, 0, 1, 4, count as u8));
+}

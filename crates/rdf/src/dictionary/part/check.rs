@@ -9,6 +9,7 @@
 //!
 //! Cost: all bytes once, and two lookups a key in batches; memory for a batch a node.
 
+use super::ordinals::Ordinals;
 use super::{PartDictionary, PartTerms};
 use crate::dictionary::check::FaultKind;
 use crate::dictionary::index::key_hash;
@@ -183,7 +184,7 @@ impl PartDictionary {
                 problem,
             });
         };
-        self.check_ordinals(terms, &mut hashed);
+        check_ordinals(&terms.ordinals, &mut hashed);
         self.check_hashed(terms, &mut hashed);
     }
 
@@ -198,21 +199,6 @@ impl PartDictionary {
         for place in 0..terms.by_id.count() {
             let id = VertexId::new(kind, self.owned.ordinal(place));
             each(id, cursor.key(place));
-        }
-    }
-
-    fn check_ordinals<K: Keys>(
-        &self,
-        terms: &PartTerms<K>,
-        report: &mut impl FnMut(u64, HashedProblem),
-    ) {
-        let mut least = 0;
-        for place in 0..terms.ordinals.count() {
-            match terms.ordinals.get(place) {
-                Ok(ordinal) if ordinal < least => report(place, HashedProblem::Order),
-                Ok(ordinal) => least = ordinal + 1,
-                Err(_) => report(place, HashedProblem::Unreadable),
-            }
         }
     }
 
@@ -248,6 +234,18 @@ impl PartDictionary {
                 }
                 batch.clear();
             }
+        }
+    }
+}
+
+/// Whether ordinals ascend.
+fn check_ordinals(ordinals: &Ordinals, report: &mut impl FnMut(u64, HashedProblem)) {
+    let mut least = 0;
+    for place in 0..ordinals.count() {
+        match ordinals.get(place) {
+            Ok(ordinal) if ordinal < least => report(place, HashedProblem::Order),
+            Ok(ordinal) => least = ordinal + 1,
+            Err(_) => report(place, HashedProblem::Unreadable),
         }
     }
 }
