@@ -28,7 +28,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Keys after which is asked whether to stop.
-const HALT_KEYS: u64 = 1 << 14;
+pub(super) const HALT_KEYS: u64 = 1 << 14;
 /// Bytes copied after which is asked whether to stop.
 const HALT_BYTES: usize = 1 << 22;
 
@@ -222,19 +222,29 @@ impl Writing<'_> {
     }
 
     fn output(&self, name: &'static str) -> Result<Output<'_>, LoadError> {
-        Ok(Output {
-            part: PartWriter::create_raw(self.files, name)?,
-            is_halted: self.is_halted,
-            unasked_bytes: 0,
-        })
+        Output::create(self.files, name, self.is_halted)
     }
 }
 
 /// A part as the dictionary's writers see it, which refuses to go on after a stop.
-struct Output<'h> {
-    part: PartWriter,
+pub(super) struct Output<'h> {
+    pub(super) part: PartWriter,
     is_halted: &'h (dyn Fn() -> bool + Sync),
     unasked_bytes: usize,
+}
+
+impl<'h> Output<'h> {
+    pub(super) fn create(
+        files: &dyn PartFiles,
+        name: &'static str,
+        is_halted: &'h (dyn Fn() -> bool + Sync),
+    ) -> Result<Output<'h>, LoadError> {
+        Ok(Output {
+            part: PartWriter::create_raw(files, name)?,
+            is_halted,
+            unasked_bytes: 0,
+        })
+    }
 }
 
 impl Write for Output<'_> {
