@@ -67,6 +67,8 @@ pub enum Verb {
     Restore(Restore),
     /// Write the changes of a store's log into its files
     Compact(Compact),
+    /// Cut a store into parts, one for each node of a cluster
+    Cut(Cut),
     /// Run continuous queries over recorded streams, in the time of their items
     Replay(Replay),
     /// Make, feed, list and drop streams of a server
@@ -246,6 +248,15 @@ pub struct Load {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub limits: LoadLimits,
+    /// Make a cluster's parts of the files, so many, in place of those that are there. The directory then holds the
+    /// parts, and while the load runs the whole besides
+    #[arg(
+        long,
+        value_name = "N",
+        conflicts_with = "endpoint",
+        value_parser = clap::value_parser!(u16).range(1..)
+    )]
+    pub parts: Option<u16>,
     /// The files; - is standard input; .gz .bz2 .zst .xz are unpacked
     #[arg(value_name = "FILES", required = true)]
     pub files: Vec<PathBuf>,
@@ -468,6 +479,23 @@ pub struct Compact {
     /// acknowledged too
     #[arg(long, requires = "location")]
     pub accept_log_damage: bool,
+}
+
+/// `cut`
+#[derive(Debug, Args)]
+pub struct Cut {
+    /// The store's directory
+    #[arg(short, long, value_name = "DIR")]
+    pub location: PathBuf,
+    /// Number of parts
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub parts: u16,
+    /// Where the parts go: a directory that is made where there is none. Parts that are there are replaced
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
+    /// Terms that first came together lie together in blocks of 2^BITS [default: 14]
+    #[arg(long, value_name = "BITS")]
+    pub block_bits: Option<u8>,
 }
 
 /// `shell`

@@ -5,6 +5,7 @@ pub mod bench;
 pub mod check;
 pub mod compact;
 pub mod config;
+pub mod cut;
 pub mod device;
 pub mod dump;
 pub mod generate;
@@ -38,6 +39,7 @@ pub fn run(verb: Verb, file: Option<&Path>) -> Outcome {
         Verb::Backup(verb) => backup::backup(&verb, file),
         Verb::Restore(verb) => backup::restore(&verb, file),
         Verb::Compact(verb) => compact::run(&verb, file),
+        Verb::Cut(verb) => cut::run(&verb, file),
         Verb::Shell(verb) => shell::run(&verb, file),
         Verb::Dump(verb) => dump::run(&verb, file),
         Verb::Check(verb) => check::run(&verb, file),

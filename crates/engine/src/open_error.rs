@@ -22,6 +22,19 @@ pub enum OpenError {
     /// Its dictionary was not accepted.
     #[error(transparent)]
     Dictionary(LoadError),
+    /// It is a part of a graph, which alone would answer with some of the rows.
+    #[error(
+        "{path}: it is part {node} of {nodes} of a graph, and alone it would answer with a part of the rows; open the \
+         store that it was cut from"
+    )]
+    Part {
+        /// Where.
+        path: PathBuf,
+        /// Whose part it is.
+        node: u16,
+        /// How many parts there are.
+        nodes: u16,
+    },
     /// Its statistics could not be read.
     #[error(transparent)]
     Statistics(#[from] ViewError),
@@ -84,7 +97,10 @@ impl OpenError {
             OpenError::Log(error) => error.is_damage(),
             OpenError::Dictionary(error) => is_damaged_load(error),
             OpenError::Replay(error) => error.kind == Kind::Damaged,
-            OpenError::Write(_) | OpenError::Create { .. } | OpenError::Cluster(_) => false,
+            OpenError::Write(_)
+            | OpenError::Create { .. }
+            | OpenError::Cluster(_)
+            | OpenError::Part { .. } => false,
         }
     }
 }

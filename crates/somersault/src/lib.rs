@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `config`, `options`, `control_group` | settings, the limits that follow from them, the memory that there is |
 //! | `load` | files into a store or into memory |
+//! | `parts` | a store cut into the parts of a cluster's nodes |
 //! | `backup`, `upkeep` | copies that can be trusted; checking, measuring and compacting a store |
 //! | `device` | the GPU, where there is one |
 //! | `terms`, `text` | terms of RDF and pieces of a query's text, for surfaces that show them |
@@ -20,6 +21,7 @@ pub mod device;
 pub mod load;
 pub mod nodes;
 mod options;
+pub mod parts;
 pub mod terms;
 pub mod text;
 pub mod upkeep;

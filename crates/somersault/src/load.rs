@@ -122,7 +122,7 @@ pub fn load(
 }
 
 /// Writes what is in the log only into the files of the store, if there are both.
-fn fold_log(location: &Path) -> Result<(), StoreError> {
+pub(crate) fn fold_log(location: &Path) -> Result<(), StoreError> {
     let has_records = match upkeep::tail(location) {
         Ok(tail) => tail.records > 0,
         // The loader says it better.

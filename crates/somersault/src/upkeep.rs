@@ -10,9 +10,11 @@ use engine::{Database, Kind, OpenError, QueryError};
 use rdf::Lexicon;
 use rdf::TermBuffer;
 use rdf::dictionary::{Dictionary, DictionaryView};
+use rdf::placement::NODES_MAX;
 use std::path::Path;
 use std::time::Duration;
-use store::check::{Finding, IdLimits};
+use store::check::{Finding, IdLimits, PartsCheck};
+use store::cut::part_name;
 use store::directory::{self, Opened};
 use store::disk::{Disk, RealDisk};
 use store::load::{BLANK_NODES_COUNT, open_dictionary};
@@ -46,7 +48,7 @@ pub struct Tail {
 
 /// Verifies every checksum and every invariant of the store at `location`: files, graph,
 /// dictionary, log. Reads every byte, and applies the log's records. What is no store at all, or
-/// cannot be read, is an error.
+/// cannot be read, is an error. Of a directory of parts each part is checked, and then all together.
 pub fn check(location: &Path) -> Result<Checked, OpenError> {
     directory::refuse_unfinished(&RealDisk, location)?;
     check_on(&RealDisk, location)
@@ -54,6 +56,10 @@ pub fn check(location: &Path) -> Result<Checked, OpenError> {
 
 /// [`check`] on another disk.
 pub fn check_on(disk: &dyn Disk, location: &Path) -> Result<Checked, OpenError> {
+    let parts = parts_at(disk, location);
+    if !parts.is_empty() {
+        return check_parts(disk, location, &parts);
+    }
     let opened = match directory::open(disk, location) {
         Ok(opened) => opened,
         Err(error) => {
@@ -69,7 +75,7 @@ pub fn check_on(disk: &dyn Disk, location: &Path) -> Result<Checked, OpenError> 
             };
         }
     };
-    let mut findings = check_opened(&opened);
+    let mut findings = check_opened(&opened, &mut store::check::check);
     let tail = match tail_on(disk, location) {
         Ok(tail) => tail,
         Err(OpenError::Log(error)) if error.is_damage() => {
@@ -147,7 +153,54 @@ fn tail_on(disk: &dyn Disk, location: &Path) -> Result<Tail, OpenError> {
     }
 }
 
-fn check_opened(opened: &Opened) -> Vec<Finding> {
+/// The names of the parts in a directory of parts, which is no store itself; none in any other.
+fn parts_at(disk: &dyn Disk, location: &Path) -> Vec<String> {
+    let mut names = disk.list(location).unwrap_or_default();
+    if names.iter().any(|name| name == directory::CURRENT) {
+        return Vec::new();
+    }
+    names.retain(|name| (0..NODES_MAX).any(|node| *name == part_name(node)));
+    names.sort_unstable();
+    names
+}
+
+/// Checks parts, each by itself and all together.
+fn check_parts(disk: &dyn Disk, location: &Path, parts: &[String]) -> Result<Checked, OpenError> {
+    let mut together = PartsCheck::default();
+    let mut findings = Vec::new();
+    for part in parts {
+        let of_part = |finding: Finding| Finding {
+            file: format!("{part}/{}", finding.file),
+            ..finding
+        };
+        match directory::open(disk, &location.join(part)) {
+            Ok(opened) => {
+                let mut graph = |opened: &Opened, limits: &IdLimits| together.add(opened, limits);
+                let found = check_opened(&opened, &mut graph);
+                findings.extend(found.into_iter().map(of_part));
+            }
+            Err(error) => {
+                let finding = Finding::from(&error);
+                let error = OpenError::from(error);
+                if !error.is_damage() {
+                    return Err(error);
+                }
+                findings.push(of_part(finding));
+            }
+        }
+    }
+    findings.extend(together.finish());
+    Ok(Checked {
+        findings,
+        tail: Tail::default(),
+    })
+}
+
+/// Checks the files, the graph, which `graph` does, and the dictionary.
+fn check_opened(
+    opened: &Opened,
+    graph: &mut dyn FnMut(&Opened, &IdLimits) -> Vec<Finding>,
+) -> Vec<Finding> {
     let blank_nodes = opened
         .manifest()
         .counts
@@ -163,14 +216,14 @@ fn check_opened(opened: &Opened) -> Vec<Finding> {
                 literals: counts.literals,
                 triple_terms: counts.triple_terms,
             };
-            let mut findings = store::check::check(opened, &limits);
+            let mut findings = graph(opened, &limits);
             if findings.is_empty() {
                 findings = check_terms(&dictionary);
             }
             findings
         }
         Err(error) => {
-            let mut findings = store::check::check(opened, &IdLimits::NONE);
+            let mut findings = graph(opened, &IdLimits::NONE);
             findings.push(Finding {
                 file: "dictionary".to_owned(),
                 place: "open".to_owned(),

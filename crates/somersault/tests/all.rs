@@ -19,6 +19,7 @@ mod numbers;
 mod on_device;
 mod oracle;
 mod parallel;
+mod parts;
 mod plan_cache;
 mod prefixes;
 mod sampling;

@@ -69,8 +69,11 @@ fn load(universities: u32, store: &Path) {
 fn print(sizes: &CutSizes) {
     let (edges, links) = (sizes.sum(PartSizes::edges), sizes.sum(|part| part.links));
     println!(
-        "  imbalance: edges {:.3}, keys {:.3}, bytes {:.3}; {:.1} % of {links} links cross; {:.2} bytes an edge",
+        "  imbalance: edges {:.3} (out {:.3}, in {:.3}), keys {:.3}, bytes {:.3}; {:.1} % of {links} links cross; \
+         {:.2} bytes an edge",
         sizes.imbalance(PartSizes::edges),
+        sizes.imbalance(|part| part.out_edges),
+        sizes.imbalance(|part| part.in_edges),
         sizes.imbalance(|part| part.keys),
         sizes.imbalance(|part| part.bytes),
         100.0 * sizes.crossing_share(),

@@ -9,9 +9,10 @@ use crate::arguments::Load;
 use crate::exit::{Code, Failure, Outcome};
 use crate::settings;
 use crate::verbs::input::{Input, failure, finish, run_watched};
-use crate::verbs::send;
+use crate::verbs::{cut, send};
 use somersault::config::Config;
 use somersault::load::{OnError, load};
+use somersault::parts::{Blocks, load_in_parts};
 use std::path::{Path, PathBuf};
 
 /// Runs the verb.
@@ -34,9 +35,23 @@ pub fn run(flags: &Load, file: Option<&Path>) -> Outcome {
     let mut request = input.request(&config);
     request.on_error = on_error(&flags.on_error)?;
     request.graph.clone_from(&flags.graph);
-    finish(run_watched("load", false, |watch| {
-        load(location, sources, &request, watch).map_err(failure)
-    }))
+    let Some(parts) = flags.parts else {
+        return finish(run_watched("load", false, |watch| {
+            load(location, sources, &request, watch).map_err(failure)
+        }));
+    };
+    let mut sizes = None;
+    let report = run_watched("load", false, |watch| {
+        let blocks = Blocks::of(parts);
+        let loaded = load_in_parts(location, sources, &request, blocks, watch);
+        let (report, cut) = loaded.map_err(cut::failure)?;
+        sizes = Some(cut);
+        Ok(report)
+    });
+    if let Some(sizes) = sizes {
+        cut::describe(&sizes);
+    }
+    finish(report)
 }
 
 /// Files into a store before it is served.

@@ -232,6 +232,14 @@ fn checkpointed(disk: &dyn Disk, location: &Path) -> Result<(Graph, u64), OpenEr
 
 fn graph_of(opened: &Opened) -> Result<Graph, OpenError> {
     let (snapshot, dictionary) = open_parts(opened)?;
+    if let Some(part) = snapshot.part_of() {
+        let directory = opened.directory();
+        return Err(OpenError::Part {
+            path: directory.parent().unwrap_or(directory).to_owned(),
+            node: part.node(),
+            nodes: part.placement().nodes(),
+        });
+    }
     let stored_bytes = opened.sizes().iter().map(|(_, bytes)| bytes).sum();
     let number = opened.manifest().snapshot();
     Graph::new(snapshot, dictionary, number, stored_bytes)

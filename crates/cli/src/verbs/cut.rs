@@ -1,0 +1,55 @@
+//! `cut`: a store into the parts of a cluster's nodes. What `load --parts` says at its end is said here too.
+
+use crate::arguments::Cut;
+use crate::exit::{Code, Failure, Outcome};
+use crate::say::say;
+use crate::settings;
+use crate::verbs::input;
+use somersault::parts::{self, Blocks, CutSizes, PartSizes, PartsError};
+use somersault::units::format_size;
+use std::path::Path;
+use std::time::Instant;
+
+/// Runs the verb.
+pub fn run(flags: &Cut, file: Option<&Path>) -> Outcome {
+    settings::check(&settings::layers(file)?)?;
+    let begun = Instant::now();
+    let mut blocks = Blocks::of(flags.parts);
+    blocks.shift = flags.block_bits.unwrap_or(blocks.shift);
+    let sizes = parts::cut(&flags.location, &flags.output, blocks).map_err(failure)?;
+    describe(&sizes);
+    let seconds = begun.elapsed().as_secs_f64();
+    say!("cut into {} parts, {seconds:.1} s", sizes.parts.len());
+    Ok(())
+}
+
+/// How even the parts are, and what crosses between them.
+pub fn describe(sizes: &CutSizes) {
+    for part in &sizes.parts {
+        say!(
+            "{}: {} out-edges, {} in-edges, {} keys, {}",
+            parts::part_name(part.node),
+            part.out_edges,
+            part.in_edges,
+            part.keys,
+            format_size(part.bytes)
+        );
+    }
+    say!(
+        "largest part by the mean: {:.3} in edges, {:.3} in bytes, {:.3} in keys; {:.1} % of {} links between IRIs cross",
+        sizes.imbalance(PartSizes::edges),
+        sizes.imbalance(|part| part.bytes),
+        sizes.imbalance(|part| part.keys),
+        100.0 * sizes.crossing_share(),
+        sizes.sum(|part| part.links)
+    );
+}
+
+/// The failure of a cut, with its exit code.
+pub fn failure(error: PartsError) -> Failure {
+    match error {
+        PartsError::Load(error) => input::failure(error),
+        PartsError::Placement(error) => Failure::new(Code::Usage, error),
+        error => Failure::new(Code::Failed, error),
+    }
+}

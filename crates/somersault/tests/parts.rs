@@ -1,0 +1,103 @@
+//! A store cut into parts, as the command line does it: what is checked, what is refused, what is left behind.
+
+use somersault::load::{Request, Source, Syntax, Unwatched, load};
+use somersault::parts::{Blocks, PartSizes, PartsError, cut, load_in_parts, part_name};
+use somersault::{Database, OpenError, Options, UpdateRequest, upkeep};
+use std::fs;
+use std::path::Path;
+
+/// Blocks of a few ids, so that a small graph is in all parts.
+const BLOCKS: Blocks = Blocks { nodes: 3, shift: 2 };
+
+fn lines() -> String {
+    let line = |at: u64| {
+        let kind = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type";
+        let (class, other) = (at % 4, at * 11 % 200);
+        format!(
+            "<http://e/{at}> <{kind}> <http://e/c{class}> .\n<http://e/{at}> <http://e/p> <http://e/{other}> .\n"
+        )
+    };
+    (0..200).map(line).collect()
+}
+
+fn source(text: &str) -> Vec<Source<'_>> {
+    vec![Source::reader("lines", text.as_bytes()).with_syntax(Syntax::NTriples)]
+}
+
+fn findings(parts: &Path) -> Vec<String> {
+    let checked = upkeep::check(parts).expect("it can be checked");
+    checked.findings.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_store_is_cut_with_what_its_log_holds() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let [store, parts] = ["store", "parts"].map(|name| directory.path().join(name));
+    let text = lines();
+    load(&store, source(&text), &Request::default(), &Unwatched).expect("it loads");
+    let database = Database::open_writable(&store, &Options::default()).expect("it opens");
+    let request = UpdateRequest {
+        text: "INSERT DATA { <http://e/1> <http://e/q> 5 }",
+        ..UpdateRequest::default()
+    };
+    database.update(&request).expect("it commits");
+    drop(database);
+    let sizes = cut(&store, &parts, BLOCKS).expect("it is cut");
+    assert_eq!(sizes.sum(|part| part.out_edges), 401);
+    assert_eq!(sizes.sum(PartSizes::edges), 802);
+    assert_eq!(findings(&parts), Vec::<String>::new());
+    assert_eq!(findings(&store), Vec::<String>::new());
+    // A part is no store that could be opened by itself.
+    let part = parts.join(part_name(1));
+    let refused = Database::open(&part, &Options::default()).err();
+    assert!(
+        matches!(refused, Some(OpenError::Part { node: 1, nodes: 3, .. })),
+        "{refused:?}"
+    );
+    assert!(!refused.is_some_and(|error| error.is_damage()));
+    let refused = Database::open_writable(&part, &Options::default()).err();
+    assert!(matches!(refused, Some(OpenError::Part { .. })), "{refused:?}");
+}
+
+#[test]
+fn a_load_in_parts_leaves_the_parts_alone() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let parts = directory.path().join("parts");
+    let text = lines();
+    for _ in 0..2 {
+        let loaded = load_in_parts(
+            &parts,
+            source(&text),
+            &Request::default(),
+            BLOCKS,
+            &Unwatched,
+        );
+        let (report, sizes) = loaded.expect("it loads");
+        assert_eq!((report.quads, sizes.sum(|part| part.in_edges)), (400, 400));
+        let names = fs::read_dir(&parts).expect("a directory");
+        let names = names.map(|entry| entry.expect("an entry").file_name());
+        let mut names: Vec<_> = names.collect();
+        names.sort();
+        assert_eq!(names, [part_name(0), part_name(1), part_name(2)].map(Into::<std::ffi::OsString>::into));
+    }
+    assert_eq!(findings(&parts), Vec::<String>::new());
+    // Without one of them it is no graph.
+    fs::remove_dir_all(parts.join(part_name(2))).expect("it goes");
+    let told = findings(&parts);
+    assert!(told.iter().any(|finding| finding.contains("part 2 of 3 is missing")), "{told:?}");
+}
+
+#[test]
+fn a_load_that_fails_leaves_no_whole() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let parts = directory.path().join("parts");
+    let bad = source("<http://e/a> <http://e/p> .\n");
+    let failed = load_in_parts(&parts, bad, &Request::default(), BLOCKS, &Unwatched);
+    assert!(matches!(failed, Err(PartsError::Load(_))));
+    assert_eq!(fs::read_dir(&parts).expect("a directory").count(), 0);
+    let none = Blocks { nodes: 0, ..BLOCKS };
+    assert!(matches!(
+        cut(&parts, &directory.path().join("other"), none),
+        Err(PartsError::Placement(_))
+    ));
+}
