@@ -22,17 +22,18 @@
 //! - [`store`]: from a store directory to one of parts.
 
 mod graphs;
+pub mod part_of;
 mod rows;
 pub mod sizes;
 pub mod store;
 mod view;
 
+pub use part_of::PartOf;
 pub use sizes::{CutSizes, PartSizes};
 pub use store::{CutStoreError, cut_store, part_name};
 pub use view::PartView;
 
 use crate::error::ViewError;
-use crate::part_of::PartOf;
 use crate::parts::{AppendFile, MemoryParts, PartError, PartFiles, PartName, PartSummary};
 use crate::segment::planes::Spans;
 use crate::segment::writer::{GraphWriter, SegmentShape, write_tables};

@@ -13,11 +13,13 @@
 //! figures that decided are in `docs/formats/store-layout.md`.
 //!
 //! - [`index_writer`] and [`index`]: the key index, its chunks chosen by density;
+//! - [`graph_index`]: the keys of each named graph;
 //! - [`planes`]: neighbours as 4-byte codes that order as ids do;
 //! - [`writer`]: a sorted stream of edges becomes segments;
 //! - [`reader`]: a segment as it is asked;
 //! - [`raw`]: a segment as verified bytes, for whoever walks it elsewhere.
 
+pub(crate) mod graph_index;
 pub(crate) mod index;
 pub(crate) mod index_writer;
 pub(crate) mod planes;

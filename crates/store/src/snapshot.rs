@@ -4,13 +4,13 @@
 //! opening one costs a few block reads and 20 bytes a predicate, whatever the graph's size.
 //! It never changes, so it is shared between threads without locks.
 
+use crate::cut::part_of::PartOf;
 use crate::error::ViewError;
 use crate::format::{DEFAULT_GRAPH_CODE, HEADER_BYTES, PartHeader, PartKind, flags};
-use crate::graph_index::GraphIndex;
 use crate::lists::{Columns, Filter, Lists, NamedGraphs};
-use crate::part_of::PartOf;
 use crate::parts::{PartError, PartSource};
 use crate::prefixes::Prefixes;
+use crate::segment::graph_index::GraphIndex;
 use crate::segment::index::ABSENT;
 use crate::segment::reader::{Segment, Side};
 use crate::signature::sets::{SetRecord, Sets};

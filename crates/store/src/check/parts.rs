@@ -15,8 +15,8 @@
 
 use super::sums::Sum;
 use super::{Finding, Findings, IdLimits, check_files, check_snapshot};
+use crate::cut::part_of::PartOf;
 use crate::directory::Opened;
-use crate::part_of::PartOf;
 use crate::snapshot::Snapshot;
 use rdf::{Direction, VertexId};
 use std::collections::BTreeMap;

@@ -3,9 +3,9 @@
 
 use super::sums::{DirectionSums, Sum, Sums};
 use super::{Findings, IdLimits};
+use crate::cut::part_of::PartOf;
 use crate::format::{DEFAULT_GRAPH_CODE, HEADER_BYTES, SegmentDescriptor};
 use crate::lists::NamedGraphs;
-use crate::part_of::PartOf;
 use crate::segment::index::Index;
 use crate::segment::reader::Segment;
 use crate::snapshot::Snapshot;

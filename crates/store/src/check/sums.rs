@@ -6,7 +6,7 @@
 //! graph" (from graph columns and from the graph index).
 
 use super::Findings;
-use crate::graph_index::GraphIndex;
+use crate::segment::graph_index::GraphIndex;
 use crate::signature::sets::{SetRecord, Sets};
 use crate::snapshot::Snapshot;
 use crate::source::{Fault, inconsistent};

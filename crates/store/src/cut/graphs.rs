@@ -7,10 +7,10 @@
 //! Cost: a look at each entry of the whole's index, twice; and the types of each member that is held.
 
 use super::CutError;
-use crate::graph_index::{GraphIndex, GraphIndexWriter, GraphKey, PredicateKeys};
+use crate::cut::part_of::PartOf;
 use crate::lists::Lists;
-use crate::part_of::PartOf;
 use crate::parts::PartFiles;
+use crate::segment::graph_index::{GraphIndex, GraphIndexWriter, GraphKey, PredicateKeys};
 use crate::snapshot::Snapshot;
 use crate::source::Fault;
 use crate::view::{GraphScope, GraphView, SegmentKey};

@@ -5,9 +5,9 @@
 //!
 //! Cost: a look at each key of the whole, and some nanoseconds a row that is read.
 
+use crate::cut::part_of::PartOf;
 use crate::format::DEFAULT_GRAPH_CODE;
 use crate::lists::NamedGraphs;
-use crate::part_of::PartOf;
 use crate::segment::reader::{Column, GraphColumn};
 use crate::segment::writer::Edge;
 use crate::snapshot::Snapshot;

@@ -17,12 +17,12 @@
 
 use super::sizes::{CutSizes, PartSizes};
 use super::{Cut, CutError};
+use crate::cut::part_of::PartOf;
 use crate::directory::{self, BeginError, Manifest, OpenError, Opened, SNAPSHOT_COUNT, beside};
 use crate::disk::Disk;
 use crate::error::ViewError;
 use crate::load::{BLANK_NODES_COUNT, names};
 use crate::log::{self, LogError};
-use crate::part_of::PartOf;
 use crate::parts::{PartError, PartFiles, PartSource, PartWriter};
 use crate::snapshot::{Snapshot, SnapshotError};
 use crate::source::damaged;

@@ -7,9 +7,9 @@
 //!
 //! Cost: a sort and one pass per direction, plus one pass for the spans of the neighbours.
 
-use crate::graph_index::{GraphIndexWriter, GraphKey};
 use crate::load::radix;
 use crate::parts::{PartError, PartFiles};
+use crate::segment::graph_index::{GraphIndexWriter, GraphKey};
 use crate::segment::planes::Spans;
 use crate::segment::writer::{DirectionSummary, Edge, GraphWriter, SegmentShape, write_tables};
 use crate::view::GraphScope;

@@ -16,8 +16,8 @@
 //! ascend by name.
 
 use super::generation_name;
+use crate::cut::part_of;
 use crate::format::{FEATURE_PART, FEATURES, ID_BYTES, MAGIC, VERSION};
-use crate::part_of;
 use crate::parts::PartSummary;
 use rdf::varint;
 use std::collections::BTreeMap;

@@ -95,7 +95,7 @@ const EXCEPTIONS: &[Exception] = &[
     ),
     folder(
         "crates/somersault/tests",
-        "34 files, 24 are allowed",
+        "35 files, 24 are allowed",
         "a subject each, all of them declared in one program",
     ),
     folder(
