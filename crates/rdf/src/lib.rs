@@ -3,6 +3,7 @@
 //! Deliberately does not know: how adjacency is laid out, SPARQL.
 
 pub mod dictionary;
+pub mod distinct;
 pub mod format;
 pub mod id;
 pub mod inline;

@@ -10,11 +10,13 @@ use super::log::items::ItemsText;
 use crate::error::{Kind, QueryError};
 use oxrdf::{GraphName, NamedOrBlankNode, Quad, Term, TermRef};
 use rdf::dictionary::LiveDictionary;
+use rdf::distinct::DistinctTerms;
 use rdf::transient::{TermHolder, TransientTerms};
 use rdf::{Lexicon, Tag, VertexId};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use store::delta::IdQuad;
+use store::record::TermPlace;
 use store::view::GraphScope;
 use stream::{Items, Time};
 
@@ -59,21 +61,38 @@ pub struct BlankScope {
 /// Gives the terms of one push ids.
 ///
 /// A quad that its stream stores has ids of the dictionary, new ones where there are none. A term of another quad has the
-/// dictionary's id where it is there, else a transient one. All terms of a push are looked up together.
+/// dictionary's id where it is there, else a transient one. All terms of a push are looked up together, each once however
+/// often it is named.
 pub(super) struct Numbering<'n> {
     live: &'n Arc<LiveDictionary>,
     transient: &'n mut TransientTerms,
     holder: TermHolder,
     /// The predicates of quads that are stored; `None`: all.
     absorbed: Option<HashSet<&'n str>>,
+    /// Of hash tables.
+    seed: u64,
 }
 
-/// The terms of a push, in order: those of quads that are stored, and the others.
-#[derive(Default)]
-struct Laid {
-    terms: [Vec<Term>; 2],
+/// The terms of a push: those of quads that are stored, and the others.
+struct Laid<'i> {
+    terms: [DistinctTerms<'i>; 2],
+    /// Where each of them stands in the text, if there is one.
+    in_text: [Vec<TermPlace>; 2],
     /// Of each quad, whether it is stored.
     are_stored: Vec<bool>,
+    /// Of each quad's terms, in order, the places.
+    places: Vec<u32>,
+}
+
+impl Laid<'_> {
+    fn new(seed: u64) -> Self {
+        Laid {
+            terms: [0; 2].map(|_| DistinctTerms::new(seed)),
+            in_text: Default::default(),
+            are_stored: Vec::new(),
+            places: Vec::new(),
+        }
+    }
 }
 
 impl<'n> Numbering<'n> {
@@ -83,12 +102,14 @@ impl<'n> Numbering<'n> {
         transient: &'n mut TransientTerms,
         holder: TermHolder,
         absorb: Option<&'n [String]>,
+        seed: u64,
     ) -> Numbering<'n> {
         Numbering {
             live,
             transient,
             holder,
             absorbed: absorb.map(|them| them.iter().map(String::as_str).collect()),
+            seed,
         }
     }
 
@@ -99,29 +120,30 @@ impl<'n> Numbering<'n> {
         items: &[TimedQuads],
         mut text: Option<&mut ItemsText>,
     ) -> Result<Items, QueryError> {
-        let mut laid = Laid::default();
+        let mut laid = Laid::new(self.seed);
         for item in items {
             let mut own = BlankScope::default();
             let scope = scope.as_deref_mut().unwrap_or(&mut own);
             for quad in &item.quads {
-                let terms = self.lay(quad, scope, &mut laid)?;
-                if let Some(text) = &mut text {
-                    text.quad(terms)?;
-                }
+                self.lay(quad, scope, &mut laid, text.as_deref_mut())?;
             }
             if let Some(text) = &mut text {
                 text.item(item.time_ms, item.quads.len());
             }
         }
         let [stored, passing] = &laid.terms;
-        let mut ids = [self.interned(stored)?, self.found(passing)?].map(Vec::into_iter);
+        let ids = [self.interned(stored)?, self.found(passing)?];
         let mut are_stored = laid.are_stored.into_iter();
+        let mut places = laid.places.into_iter();
         let mut numbered = Items::new();
         for item in items {
             let quads = item.quads.iter().map(|quad| {
                 let is_stored = are_stored.next().expect("every quad was laid");
-                let ids = &mut ids[usize::from(!is_stored)];
-                let mut next = || ids.next().expect("every term has an id");
+                let ids = &ids[usize::from(!is_stored)];
+                let mut next = || {
+                    let place = places.next().expect("every term has a place");
+                    ids[place as usize]
+                };
                 let (subject, predicate, object) = (next(), next(), next());
                 let graph = match quad.graph_name {
                     GraphName::DefaultGraph => GraphScope::DEFAULT_GRAPH,
@@ -135,47 +157,66 @@ impl<'n> Numbering<'n> {
         Ok(numbered)
     }
 
-    /// Adds the terms of a quad, their blank nodes by the labels of the dictionary.
-    fn lay<'l>(
+    /// Adds the terms of a quad, their blank nodes by the labels of the dictionary, and says them in `text`.
+    fn lay<'i>(
         &self,
-        quad: &Quad,
+        quad: &'i Quad,
         scope: &mut BlankScope,
-        laid: &'l mut Laid,
-    ) -> Result<&'l [Term], QueryError> {
+        laid: &mut Laid<'i>,
+        text: Option<&mut ItemsText>,
+    ) -> Result<(), QueryError> {
         let absorbed = self.absorbed.as_ref();
         let is_stored = absorbed.is_none_or(|them| them.contains(quad.predicate.as_str()));
         laid.are_stored.push(is_stored);
-        let terms = &mut laid.terms[usize::from(!is_stored)];
-        let first = terms.len();
-        terms.push(quad.subject.clone().into());
-        terms.push(quad.predicate.clone().into());
-        terms.push(quad.object.clone());
-        match &quad.graph_name {
-            GraphName::DefaultGraph => {}
-            GraphName::NamedNode(graph) => terms.push(graph.clone().into()),
-            GraphName::BlankNode(graph) => terms.push(graph.clone().into()),
+        let list = usize::from(!is_stored);
+        let (terms, in_text) = (&mut laid.terms[list], &mut laid.in_text[list]);
+        let graph: Option<TermRef<'i>> = match &quad.graph_name {
+            GraphName::DefaultGraph => None,
+            GraphName::NamedNode(graph) => Some(graph.as_ref().into()),
+            GraphName::BlankNode(graph) => Some(graph.as_ref().into()),
+        };
+        let named: [TermRef<'i>; 3] = [
+            quad.subject.as_ref().into(),
+            quad.predicate.as_ref().into(),
+            quad.object.as_ref(),
+        ];
+        let first = laid.places.len();
+        for term in named.into_iter().chain(graph) {
+            laid.places.push(match term {
+                TermRef::NamedNode(_) | TermRef::Literal(_) => terms.place(term),
+                TermRef::BlankNode(_) | TermRef::Triple(_) => {
+                    let mut renamed = term.into_owned();
+                    scope.rename(self.live, &mut renamed)?;
+                    terms.own(renamed)
+                }
+            });
         }
-        for term in &mut terms[first..] {
-            scope.rename(self.live, term)?;
+        if let Some(text) = text {
+            // Those that are new.
+            for place in in_text.len()..terms.len() {
+                in_text.push(text.term(terms.get(place as u32))?);
+            }
+            let places = laid.places[first..].iter();
+            text.quad(places.map(|place| in_text[*place as usize]));
         }
-        Ok(&terms[first..])
+        Ok(())
     }
 
     /// The ids of terms that are stored.
-    fn interned(&self, terms: &[Term]) -> Result<Vec<VertexId>, QueryError> {
-        let terms: Vec<TermRef<'_>> = terms.iter().map(Term::as_ref).collect();
+    fn interned(&self, terms: &DistinctTerms<'_>) -> Result<Vec<VertexId>, QueryError> {
+        let terms: Vec<TermRef<'_>> = terms.iter().collect();
         let mut ids = Vec::with_capacity(terms.len());
         self.live.intern(&terms, &mut ids).map_err(too_large)?;
         Ok(ids)
     }
 
     /// The ids of terms that pass by.
-    fn found(&mut self, terms: &[Term]) -> Result<Vec<VertexId>, QueryError> {
+    fn found(&mut self, terms: &DistinctTerms<'_>) -> Result<Vec<VertexId>, QueryError> {
         if terms.is_empty() {
             return Ok(Vec::new());
         }
         let view = self.live.view(self.live.counts());
-        let terms: Vec<TermRef<'_>> = terms.iter().map(Term::as_ref).collect();
+        let terms: Vec<TermRef<'_>> = terms.iter().collect();
         let mut found = Vec::with_capacity(terms.len());
         view.ids(&terms, &mut found)?;
         let mut ids = Vec::with_capacity(terms.len());

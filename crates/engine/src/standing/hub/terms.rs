@@ -140,6 +140,7 @@ impl Hub {
     ) -> Result<Items, QueryError> {
         let settings = self.settings.get(&stream);
         let settings = settings.ok_or_else(|| refused(StreamError::NoStream(stream)))?;
+        let seed = self.seed();
         let HubTerms {
             transient, given, ..
         } = &mut self.terms;
@@ -147,7 +148,7 @@ impl Hub {
         let numbered = timed(&mut self.costs.numbering, || {
             self.base.with_dictionary(given, |live| {
                 let absorb = settings.absorb.as_deref();
-                Numbering::new(live, transient, holder, absorb).items(scope, items, text)
+                Numbering::new(live, transient, holder, absorb, seed).items(scope, items, text)
             })
         });
         let bytes = transient.bytes_of(holder);

@@ -5,12 +5,12 @@
 
 use super::codec::Mistake;
 use crate::error::{Kind, QueryError};
-use oxrdf::Term;
+use oxrdf::TermRef;
 use rdf::dictionary::LiveDictionary;
 use rdf::{Lexicon, TermBuffer, VertexId};
 use std::ops::Range;
 use store::delta::{IdQuad, change_of};
-use store::record::{Blank, ChunkWriter, PlaceQuad, RecordChunk, RecordReader};
+use store::record::{Blank, ChunkWriter, PlaceQuad, RecordChunk, RecordReader, TermPlace};
 use store::view::GraphScope;
 use stream::{Items, Time};
 
@@ -29,20 +29,18 @@ impl ItemsText {
         }
     }
 
-    /// Adds a quad of the next item: subject, predicate, object, and the graph if it names one. Blank nodes have the labels of
-    /// the dictionary.
-    pub(in crate::standing) fn quad(&mut self, terms: &[Term]) -> Result<(), QueryError> {
-        let mut places = Vec::with_capacity(4);
-        for term in terms {
-            let placed = self.writer.term(term.as_ref(), &mut stored_blank);
-            places.push(placed.map_err(|error| QueryError::new(Kind::Shape, error))?);
-        }
-        let [subject, predicate, object, graph @ ..] = &places[..] else {
-            return Err(QueryError::new(Kind::Internal, "a quad lacks a term"));
-        };
-        let parts = [*subject, *predicate, *object];
-        self.writer.insert((parts, graph.first().copied()));
-        Ok(())
+    /// The place of a term, which is added if it is new. Blank nodes have the labels of the dictionary.
+    pub(in crate::standing) fn term(&mut self, term: TermRef<'_>) -> Result<TermPlace, QueryError> {
+        let placed = self.writer.term(term, &mut stored_blank);
+        placed.map_err(|error| QueryError::new(Kind::Shape, error))
+    }
+
+    /// Adds a quad of the next item by the places of its terms: subject, predicate, object, and the graph if it names one
+    /// (asserted).
+    pub(in crate::standing) fn quad(&mut self, mut places: impl Iterator<Item = TermPlace>) {
+        let mut part = || places.next().expect("a quad has three terms");
+        let parts = [part(), part(), part()];
+        self.writer.insert((parts, places.next()));
     }
 
     /// Ends an item, which has so many of the quads that were added.
