@@ -10,6 +10,7 @@ use crate::parts::{PartError, PartSource};
 use crate::source::{ByteSource, Checked, Fault, Plain, inconsistent, with_source};
 use memory::CheckedRegion;
 use rdf::{Direction, PredicateId, VertexId};
+use smallvec::SmallVec;
 use std::ops::Range;
 
 /// The parts of one direction.
@@ -167,12 +168,21 @@ impl<'v> Segment<'v> {
         column: &Column<'v>,
         ranges: &mut Vec<Range<u64>>,
     ) -> Result<(), Fault> {
-        self.rows_of(keys, column, |range| ranges.push(range))
+        self.each_range(keys, column, &mut |range| ranges.push(range))
+    }
+
+    fn each_range(
+        &self,
+        keys: &[VertexId],
+        column: &Column<'v>,
+        give: &mut dyn FnMut(Range<u64>),
+    ) -> Result<(), Fault> {
+        self.rows_of(keys, column, give)
     }
 
     /// [`Segment::rows_of`] where many keys are none of this segment, as in one layer of many: a group
     /// that lies between its keys is not looked up, nor is a key again that stands side by side with
-    /// itself.
+    /// itself. It is called for each layer, mostly for a key or two, so it asks for no memory.
     pub(crate) fn rows_of_few(
         &self,
         keys: &[VertexId],
@@ -180,8 +190,8 @@ impl<'v> Segment<'v> {
         mut give: impl FnMut(Range<u64>),
     ) -> Result<(), Fault> {
         let index = self.index()?;
-        let mut distinct = Vec::with_capacity(GROUP);
-        let mut ranges = Vec::with_capacity(GROUP);
+        let mut distinct = SmallVec::<[VertexId; GROUP]>::new();
+        let mut ranges = SmallVec::<[(u64, u64); GROUP]>::new();
         for group in keys.chunks(GROUP) {
             distinct.clear();
             distinct.extend_from_slice(group);
@@ -195,10 +205,12 @@ impl<'v> Segment<'v> {
                 continue;
             }
             ranges.clear();
-            self.ranges_of(&distinct, column, &mut ranges)?;
-            for (rows, same) in ranges.iter().zip(group.chunk_by(VertexId::eq)) {
+            self.each_range(&distinct, column, &mut |range| {
+                ranges.push((range.start, range.end));
+            })?;
+            for (&(start, end), same) in ranges.iter().zip(group.chunk_by(VertexId::eq)) {
                 for _ in same {
-                    give(rows.clone());
+                    give(start..end);
                 }
             }
         }
