@@ -108,12 +108,21 @@ impl Beside<'_> {
         scope(|scope| {
             let pusher = spawned(scope, move || feeder.flow(begun))?;
             let own_before = of_thread();
-            let tally = asking.ask(self.database, until(begun, steps), seed, false)?;
+            let mut layers = Layers::default();
+            let look = &mut || layers.look(self.database);
+            let tally = asking.ask(self.database, until(begun, steps), seed, false, look)?;
             let own = since(own_before, of_thread());
             let steps = joined(pusher)??;
             let pushed: Duration = steps.iter().sum();
             let beside = since(all_before, of_process()).saturating_sub(own + pushed);
-            Ok((tally, Taken { steps, beside }))
+            Ok((
+                tally,
+                Taken {
+                    steps,
+                    beside,
+                    layers,
+                },
+            ))
         })
     }
 
@@ -140,7 +149,8 @@ impl Beside<'_> {
                     burn(each);
                 }
             })?;
-            let tally = asking.ask(self.database, until(begun, self.steps), seed, true)?;
+            let look = &mut || {};
+            let tally = asking.ask(self.database, until(begun, self.steps), seed, true, look)?;
             joined(pusher)?;
             joined(upkeep)?;
             Ok(tally)
@@ -154,6 +164,33 @@ struct Taken {
     steps: Vec<Duration>,
     /// Of all others but the one that asks.
     beside: Duration,
+    /// Of the store meanwhile.
+    layers: Layers,
+}
+
+/// How many layers a store had when it was looked at.
+#[derive(Clone, Copy, Debug, Default)]
+struct Layers {
+    looks: u64,
+    layers: u64,
+}
+
+impl Layers {
+    fn look(&mut self, database: &Database) {
+        self.looks += 1;
+        let figures = database.change_figures();
+        self.layers += figures.map_or(0, |figures| figures.layers);
+    }
+
+    fn add(&mut self, other: Layers) {
+        self.looks += other.looks;
+        self.layers += other.layers;
+    }
+
+    /// On average (count).
+    fn mean(self) -> f64 {
+        self.layers as f64 / self.looks.max(1) as f64
+    }
 }
 
 fn since(before: Option<Duration>, now: Option<Duration>) -> Duration {
@@ -289,13 +326,15 @@ impl Asking {
         Ok(Asking::Stored(Question::ONCE.map(once).into()))
     }
 
-    /// Asks until then. `is_still`: nobody changes the store meanwhile.
+    /// Asks until then. `is_still`: nobody changes the store meanwhile. `look` is called between two rounds of queries that take
+    /// turns.
     fn ask(
         &mut self,
         database: &Database,
         until: Instant,
         seed: u64,
         is_still: bool,
+        look: &mut dyn FnMut(),
     ) -> Result<Tally, Failure> {
         match self {
             Asking::Light { listed, first } => {
@@ -314,6 +353,7 @@ impl Asking {
                 let begun = Instant::now();
                 let mut is_first = true;
                 while Instant::now() < until {
+                    look();
                     for (once, class) in all.iter_mut().zip(&mut classes) {
                         once.ask(database, class, is_still && !is_first)?;
                     }
@@ -381,6 +421,7 @@ struct Compared {
     /// What a step of the streams took of a processor.
     steps: Latencies,
     beside: Duration,
+    layers: Layers,
 }
 
 impl Compared {
@@ -390,6 +431,7 @@ impl Compared {
             all: Ratios::new(),
             steps: Latencies::new(),
             beside: Duration::ZERO,
+            layers: Layers::default(),
         }
     }
 
@@ -409,6 +451,7 @@ impl Compared {
             self.steps.record(*step);
         }
         self.beside += taken.beside;
+        self.layers.add(taken.layers);
     }
 
     fn class(&mut self, name: &'static str) -> &mut Class {
@@ -438,6 +481,10 @@ impl Compared {
             pushed * 100.0,
             self.beside.as_secs_f64() / second * 100.0
         );
+        if self.layers.looks > 0 {
+            let layers = self.layers.mean();
+            say!("somersault: beside streams the store has {layers:.2} layers on average");
+        }
     }
 
     fn figures(&self, session: &Session, lines: u64) -> Vec<Figure> {
