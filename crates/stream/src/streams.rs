@@ -8,7 +8,7 @@
 //! crash could take back, and commits can be put between seals: [`Streams::poll`] gives all evaluations that are ready
 //! before the next seal, and seals in order of their end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use crate::content::Evaluation;
@@ -277,6 +277,13 @@ impl Streams {
     /// not paused goes on as it does.
     pub fn resume(&mut self, query: QueryId, at: Time) -> Result<(), StreamError> {
         self.readiness.go_on(query, at)
+    }
+
+    /// For each set of streams that queries read together: no close of theirs that is still to be evaluated is before this. Queries
+    /// that are paused count for none; for those that come or go on later each stream stands alone, with its open batch.
+    /// O(cohorts and streams).
+    pub fn next_closes(&self) -> BTreeMap<BTreeSet<StreamId>, Time> {
+        self.readiness.next_closes()
     }
 
     /// No instant of a query before this is still to come. A query that is registered again with this moment goes on

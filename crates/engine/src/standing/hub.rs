@@ -13,6 +13,7 @@ mod evaluations;
 mod feed;
 mod late;
 mod leap;
+mod moments;
 mod queries;
 mod registry;
 mod restored;
@@ -36,6 +37,7 @@ use crate::error::{Kind, QueryError, Unit};
 use crate::moment::Graph;
 use crate::stop::StopToken;
 use base::Base;
+use moments::Moments;
 use registry::Registry;
 use sources::Sources;
 use std::collections::{BTreeMap, VecDeque};
@@ -43,9 +45,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::delta::IdQuad;
-use stream::{
-    Evaluation, LateSeal, QueryId, Seal, SealPoint, SourceId, StreamError, StreamId, Streams,
-};
+use stream::{Evaluation, LateSeal, QueryId, Seal, SourceId, StreamError, StreamId, Streams};
 use terms::HubTerms;
 
 /// See the head of this file.
@@ -69,8 +69,8 @@ pub struct Hub {
     revealing: Option<LateSeal>,
     /// What of it the next commit stores.
     late_quads: Vec<IdQuad>,
-    /// The last commits, oldest first, for evaluations that see an earlier one than the newest.
-    moments: VecDeque<CommitMoment>,
+    /// Commits, for evaluations that see an earlier one than the newest.
+    moments: Moments<Arc<Graph>>,
     /// The terms of items.
     terms: HubTerms,
     /// What the edge's clock last said (milliseconds).
@@ -131,12 +131,6 @@ struct Lateness {
     side: Option<StreamId>,
 }
 
-/// A commit of streams and what it covers.
-struct CommitMoment {
-    vector: Vec<(StreamId, SealPoint)>,
-    graph: Arc<Graph>,
-}
-
 /// A report, and how it stands in the log where somebody keeps one.
 pub struct Reported {
     /// The report.
@@ -170,7 +164,7 @@ impl Hub {
             late: BTreeMap::new(),
             late_quads: Vec::new(),
             revealing: None,
-            moments: VecDeque::new(),
+            moments: Moments::default(),
             terms: HubTerms::default(),
             now_ms: 0,
             unsaid: Vec::new(),

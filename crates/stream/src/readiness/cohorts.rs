@@ -92,6 +92,21 @@ impl Readiness {
         })
     }
 
+    /// See [`Streams::next_closes`](crate::Streams::next_closes).
+    pub(crate) fn next_closes(&self) -> BTreeMap<BTreeSet<StreamId>, Time> {
+        let cohorts = self.cohorts.values();
+        let asked = cohorts.filter(|cohort| cohort.wait != Wait::Paused);
+        let asked = asked.map(|cohort| (streams_of(&cohort.schedule), cohort.from));
+        let streams = self.streams.iter();
+        let open = streams.map(|(id, stream)| (BTreeSet::from([*id]), stream.covered()));
+        let mut next = BTreeMap::new();
+        for (streams, close) in asked.chain(open) {
+            let least = next.entry(streams).or_insert(close);
+            *least = close.min(*least);
+        }
+        next
+    }
+
     /// Registers a query of which every stream is there; its first instant is not before `from`.
     pub(crate) fn register(&mut self, query: QueryId, schedule: Schedule, from: Time) {
         let begins = schedule

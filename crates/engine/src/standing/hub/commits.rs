@@ -1,21 +1,19 @@
-//! The commits of a hub: seals of one moment are one, and the last are remembered for evaluations that see an earlier
-//! graph than the newest.
+//! The commits of a hub: seals of one moment are one, and those that evaluations to come may see are remembered
+//! ([`super::moments`]).
 
 use super::super::costs::timed;
 use super::super::log::codec::Put;
 use super::super::log::messages::Message;
 use super::super::registered::Registered;
-use super::{CommitMoment, Hub, refused};
-use crate::error::QueryError;
+use super::moments::{Forgotten, Known};
+use super::{Hub, refused};
+use crate::error::{Kind, QueryError};
 use crate::moment::Graph;
 use query::standing::Freshness;
+use std::collections::HashSet;
 use std::sync::Arc;
-use store::delta::IdQuad;
-use stream::{PartId, Time};
-
-/// Commits that are remembered. A close within a batch sees the commit before that batch's, and until that batch is sealed
-/// streams of a finer grain may have as many as their batches are shorter. So many are 3 s of the usual grain, 100 ms.
-const MOMENTS_MAX: usize = 32;
+use store::delta::{IdQuad, Layer};
+use stream::{PartId, StreamId, Streams, Time};
 
 impl Hub {
     /// Commits what is stored of the next seals, all that end at one moment; false where there is none. If it fails, the
@@ -80,50 +78,86 @@ impl Hub {
     /// Remembers the graph as it is with what is sealed. Seals of which nothing was stored anew have left it as it was: they are
     /// no commit of their own.
     pub(super) fn note_moment(&mut self, graph: Arc<Graph>) {
-        let vector = self.streams.vector();
-        if let Some(last) = self.moments.back_mut()
-            && last.graph.snapshot.number() == graph.snapshot.number()
-        {
-            *last = CommitMoment { vector, graph };
-            return;
+        let Hub {
+            moments, streams, ..
+        } = self;
+        let sealed = streams.vector();
+        let newest = moments.newest();
+        if newest.is_some_and(|it| it.snapshot.number() == graph.snapshot.number()) {
+            return moments.extend(sealed, graph);
         }
-        if self.moments.len() == MOMENTS_MAX {
-            self.moments.pop_front();
-        }
-        self.moments.push_back(CommitMoment { vector, graph });
+        let known = Known {
+            grain_ms: &|stream| grain_ms(streams, stream),
+            bytes: &bytes_beside_newest,
+            next: &|| streams.next_closes(),
+        };
+        moments.note(sealed, graph, &known);
     }
 
     /// The graph that an evaluation sees: that of the first commit which covers every batch of the query's streams that ends
-    /// by its close, as far as it is remembered; else the newest.
+    /// by its close; the newest where no commit does, and where the query asks for it. An error where that commit is not
+    /// remembered any more.
     pub(super) fn graph_at(
         &self,
         close: Time,
         query: &Registered,
         newest: &Arc<Graph>,
-    ) -> Arc<Graph> {
+    ) -> Result<Arc<Graph>, QueryError> {
         let known = match query.planned.query.freshness {
-            Freshness::Aligned => self.remembered(close, query),
+            Freshness::Aligned => self.remembered(close, query)?,
             Freshness::Latest => None,
         };
-        known.unwrap_or_else(|| Arc::clone(newest))
+        Ok(known.unwrap_or_else(|| Arc::clone(newest)))
     }
 
     /// The graph of the last commit that is remembered.
     pub(super) fn newest_moment(&self) -> Option<Arc<Graph>> {
-        Some(Arc::clone(&self.moments.back()?.graph))
+        self.moments.newest().map(Arc::clone)
     }
 
-    /// The graph of the first commit that covers a close, if it is remembered.
-    pub(super) fn remembered(&self, close: Time, query: &Registered) -> Option<Arc<Graph>> {
-        let covers = |moment: &&CommitMoment| {
-            query.reads.iter().all(|stream| {
-                let known = moment.vector.iter().find(|(known, _)| known == stream);
-                let grain_ms = self.streams.definition(*stream).map_or(1, |it| it.grain_ms);
-                let end_ms = close.0 - close.0 % grain_ms;
-                known.is_some_and(|(_, point)| point.covered(grain_ms).0 >= end_ms)
-            })
-        };
-        let known = self.moments.iter().find(covers)?;
-        Some(Arc::clone(&known.graph))
+    /// The graph of the first commit that covers a close, if there is one.
+    pub(super) fn remembered(
+        &self,
+        close: Time,
+        query: &Registered,
+    ) -> Result<Option<Arc<Graph>>, QueryError> {
+        let grain_ms = |stream| grain_ms(&self.streams, stream);
+        let first = self.moments.first(close, &query.reads, &grain_ms);
+        match first {
+            Ok(graph) => Ok(graph.map(Arc::clone)),
+            Err(forgotten) => Err(not_remembered(close, forgotten)),
+        }
     }
 }
+
+fn grain_ms(streams: &Streams, stream: StreamId) -> u64 {
+    streams.definition(stream).map_or(1, |it| it.grain_ms)
+}
+
+/// What graphs hold in memory that the last of them does not.
+fn bytes_beside_newest(graphs: &mut dyn Iterator<Item = &Arc<Graph>>) -> u64 {
+    let graphs: Vec<&Arc<Graph>> = graphs.collect();
+    let Some((newest, others)) = graphs.split_last() else {
+        return 0;
+    };
+    let own = newest.snapshot.layers().iter();
+    let mut seen: HashSet<*const Layer> = own.map(Arc::as_ptr).collect();
+    let layers = others.iter().flat_map(|graph| graph.snapshot.layers());
+    let held = layers.filter(|layer| seen.insert(Arc::as_ptr(layer)));
+    held.map(|layer| layer.bytes()).sum()
+}
+
+fn not_remembered(close: Time, forgotten: Forgotten) -> QueryError {
+    let Forgotten { kept, bytes } = forgotten;
+    let message = format!(
+        "the graph that the close at {} ms sees is not remembered any more: since the commit that covered it streams of a \
+         finer grain have made too many ({kept} are kept, {bytes} bytes)",
+        close.0
+    );
+    QueryError::new(Kind::Unavailable, message).with_hint(
+        "let windows close at the ends of batches, give the query's streams a finer grain, or ask for `freshness=latest`",
+    )
+}
+
+#[cfg(test)]
+mod tests;

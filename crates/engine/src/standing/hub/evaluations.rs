@@ -34,11 +34,11 @@ impl Hub {
         };
         let graph = if ready.is_revision {
             // It has what came late.
-            Arc::clone(self.revealed.as_ref().unwrap_or(&seen.graph))
+            Ok(Arc::clone(self.revealed.as_ref().unwrap_or(&seen.graph)))
         } else {
             self.graph_at(ready.close, query, &seen.graph)
         };
-        self.evaluate_over(ready, &graph, seen, take)
+        self.evaluate_over(ready, graph, seen, take)
     }
 
     /// Makes an answer again that the next report of its query is compared with.
@@ -71,7 +71,7 @@ impl Hub {
     fn evaluate_over(
         &mut self,
         ready: &Evaluation,
-        graph: &Graph,
+        graph: Result<Arc<Graph>, QueryError>,
         seen: &SeenTerms,
         take: &mut Take<'_>,
     ) -> Result<ControlFlow<()>, QueryError> {
@@ -84,8 +84,12 @@ impl Hub {
             source_windows(&mut self.windows, query, ready)
         });
         let unfounded = query.unfounded(ready);
+        let snapshot = graph.as_ref().map_or(0, |graph| graph.snapshot.number());
         let evaluated = timed(&mut self.costs.evaluating, || {
-            guarded(|| evaluated(&database, graph, &terms, windows, query, ready, &self.stop))
+            guarded(|| {
+                let graph = graph?;
+                evaluated(&database, &graph, &terms, windows, query, ready, &self.stop)
+            })
         });
         // What was stopped has not failed.
         may_go_on(&self.stop)?;
@@ -95,7 +99,7 @@ impl Hub {
         let has_answer = evaluated.is_ok();
         let basis = match query.compared() {
             Compared::Nothing => Basis::Unsaid,
-            _ if has_answer && query.answers(ready) => Basis::Snapshot(graph.snapshot.number()),
+            _ if has_answer && query.answers(ready) => Basis::Snapshot(snapshot),
             Compared::Last | Compared::All => Basis::Nothing,
         };
         let policy = query.planned.query.report;

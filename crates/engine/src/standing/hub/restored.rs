@@ -356,7 +356,7 @@ impl Hub {
         let chosen = if ready.is_revision {
             self.revealed.clone()
         } else {
-            self.remembered(close, query)
+            self.remembered(close, query).ok().flatten()
         };
         let known = known.cloned().or(chosen);
         let graph = known.or_else(|| self.newest_moment())?;

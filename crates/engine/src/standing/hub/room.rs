@@ -1,8 +1,8 @@
 //! The memory of a hub on the one account of its database ([`crate::budget`]).
 //!
 //! A push asks for what its items and their terms may take before they are taken. What streams hold is said again after
-//! everything that changes it: open and sealed items, slices and panes, indexes of windows, transient terms, sources, and the reports that are kept for
-//! consumers. So queries have what streams leave, and the other way round.
+//! everything that changes it: open and sealed items, slices and panes, indexes of windows, transient terms, sources, graphs that evaluations to come see, and the
+//! reports that are kept for consumers. So queries have what streams leave, and the other way round.
 //!
 //! Where there is no room, the stream that is pushed to gives up what it can make again and what it keeps for nobody; then
 //! its source is told to wait. Other streams are asked for nothing: each is answered for by its own push, and what a stream that
@@ -40,13 +40,14 @@ impl Hub {
             journals,
             windows,
             sources,
+            moments,
             ..
         } = self;
         if let Some(share) = share {
             let held = |id: &StreamId| streams.status(*id).map_or(0, |it| it.held_bytes);
             let streams = settings.keys().map(held).sum::<u64>() + sources.all_bytes();
             let reports = journals.as_ref().map_or(0, |journals| journals.bytes());
-            share.set(streams + windows.bytes() + reports);
+            share.set(streams + windows.bytes() + moments.held_bytes() + reports);
         }
     }
 
