@@ -165,6 +165,7 @@ mod tests {
     use super::*;
     use crate::standing::{HubStream, read_standing, recorded};
     use crate::{UpdateRequest, testing};
+    use std::fmt::Write;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Instant;
 
@@ -172,14 +173,15 @@ mod tests {
     fn endless() -> Hub {
         let options = Options {
             memory_is_writable: true,
-            timeout: Duration::from_secs(60),
+            timeout: Duration::from_mins(1),
             ..Options::default()
         };
         let database = testing::empty(&options);
-        let stored: String = (0..1000)
-            .map(|number| format!("<urn:s> <urn:q> {number} . "))
-            .collect();
-        let text = format!("INSERT DATA {{ {stored} }}");
+        let mut text = String::from("INSERT DATA {");
+        for number in 0..1000 {
+            write!(text, " <urn:s> <urn:q> {number} .").unwrap();
+        }
+        text.push('}');
         let request = UpdateRequest {
             text: &text,
             ..UpdateRequest::default()

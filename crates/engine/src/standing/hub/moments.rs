@@ -44,7 +44,7 @@ struct Moment<G> {
 
 /// See the head of this file. `G`: a graph.
 pub(super) struct Moments<G> {
-    moments: VecDeque<Moment<G>>,
+    kept: VecDeque<Moment<G>>,
     /// It is looked who needs them where there are more.
     look_at: usize,
     /// What they hold beside the newest, as of the last look (bytes).
@@ -75,7 +75,7 @@ pub(super) struct Known<'k, G> {
 impl<G> Default for Moments<G> {
     fn default() -> Self {
         Moments {
-            moments: VecDeque::new(),
+            kept: VecDeque::new(),
             look_at: MOMENTS_FEW,
             held_bytes: 0,
             lost: None,
@@ -85,12 +85,12 @@ impl<G> Default for Moments<G> {
 
 impl<G: Clone> Moments<G> {
     pub(super) fn is_empty(&self) -> bool {
-        self.moments.is_empty()
+        self.kept.is_empty()
     }
 
     /// The graph of the last commit.
     pub(super) fn newest(&self) -> Option<&G> {
-        Some(&self.moments.back()?.graph)
+        Some(&self.kept.back()?.graph)
     }
 
     /// What they hold beside the newest, as of the last look (bytes).
@@ -100,42 +100,42 @@ impl<G: Clone> Moments<G> {
 
     /// The graph of the last commit is sealed further than was noted: what was sealed since changed nothing of it.
     pub(super) fn extend(&mut self, sealed: Sealed, graph: G) {
-        if let Some(last) = self.moments.back_mut() {
+        if let Some(last) = self.kept.back_mut() {
             *last = Moment { sealed, graph };
         }
     }
 
     /// Notes a commit, later than all others.
     pub(super) fn note(&mut self, sealed: Sealed, graph: G, known: &Known<'_, G>) {
-        self.moments.push_back(Moment { sealed, graph });
-        if self.moments.len() <= self.look_at {
+        self.kept.push_back(Moment { sealed, graph });
+        if self.kept.len() <= self.look_at {
             return;
         }
         self.keep_needed(known);
         self.weigh(known);
-        while self.moments.len() > MOMENTS_MAX
-            || self.moments.len() > 1 && self.held_bytes > HELD_BYTES_MAX
+        while self.kept.len() > MOMENTS_MAX
+            || self.kept.len() > 1 && self.held_bytes > HELD_BYTES_MAX
         {
-            let share = (self.moments.len() / 8).max(1);
-            let lost = self.moments.drain(..share).next_back();
+            let share = (self.kept.len() / 8).max(1);
+            let lost = self.kept.drain(..share).next_back();
             self.lost = lost.map(|moment| moment.sealed).or(self.lost.take());
             self.weigh(known);
         }
-        let twice = 2 * self.moments.len();
+        let twice = 2 * self.kept.len();
         self.look_at = twice.clamp(MOMENTS_FEW, MOMENTS_MAX);
     }
 
     fn weigh(&mut self, known: &Known<'_, G>) {
-        let mut graphs = self.moments.iter().map(|moment| &moment.graph);
+        let mut graphs = self.kept.iter().map(|moment| &moment.graph);
         self.held_bytes = (known.bytes)(&mut graphs);
     }
 
     fn keep_needed(&mut self, known: &Known<'_, G>) {
         let next = (known.next)();
         let mut before: Option<Sealed> = None;
-        let last = self.moments.len() - 1;
+        let last = self.kept.len() - 1;
         let mut place = 0;
-        self.moments.retain(|moment| {
+        self.kept.retain(|moment| {
             let is_last = place == last;
             place += 1;
             let is_needed = is_last
@@ -163,11 +163,11 @@ impl<G: Clone> Moments<G> {
         let covers = |sealed: &Sealed| close < covered_before(sealed, streams, grain_ms);
         if self.lost.as_ref().is_some_and(covers) {
             return Err(Forgotten {
-                kept: self.moments.len(),
+                kept: self.kept.len(),
                 bytes: self.held_bytes,
             });
         }
-        let mut moments = self.moments.iter();
+        let mut moments = self.kept.iter();
         let known = moments.find(|moment| covers(&moment.sealed));
         Ok(known.map(|moment| &moment.graph))
     }
@@ -235,10 +235,7 @@ mod tests {
             Ok(Some(&0))
         );
         assert_eq!(moments.first(Time(6000), &set(&[0]), &grain_ms), Ok(None));
-        assert!(
-            moments.moments.len() <= 2 * MOMENTS_FEW,
-            "only one is needed"
-        );
+        assert!(moments.kept.len() <= 2 * MOMENTS_FEW, "only one is needed");
         // What came later is seen by who reads the fine stream, from its next close on.
         assert_eq!(moments.newest(), Some(&99_999));
     }
@@ -253,7 +250,7 @@ mod tests {
             let fine = 5000 + 10 * graph;
             noted(&mut moments, sealed_at([5000, 5000, fine]), graph, &next);
         }
-        assert!(moments.moments.len() <= MOMENTS_MAX);
+        assert!(moments.kept.len() <= MOMENTS_MAX);
         let lost = moments
             .first(Time(5500), &set(&[0]), &grain_ms)
             .unwrap_err();
