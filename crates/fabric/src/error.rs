@@ -1,5 +1,7 @@
 //! Why something was refused or failed. Nothing of what is refused has been done.
 
+use std::fmt;
+
 use crate::node::NodeId;
 use crate::region::{MemoryKind, RegionKey};
 
@@ -114,13 +116,20 @@ pub enum FabricError {
 }
 
 /// What was not taken, given back with the reason.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[error("{cause}")]
 pub struct Refused<T> {
     /// The message or buffer, as it was given.
     pub given: T,
     /// Why it was not taken.
     pub cause: FabricError,
+}
+
+/// The reason alone: what was given may be megabytes.
+impl<T> fmt::Debug for Refused<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Refused").field(&self.cause).finish()
+    }
 }
 
 impl<T> From<Refused<T>> for FabricError {

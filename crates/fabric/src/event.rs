@@ -1,5 +1,6 @@
 //! What a node learns when it polls.
 
+use std::fmt;
 use std::time::Duration;
 
 use crate::call::Token;
@@ -8,7 +9,6 @@ use crate::node::{Incarnation, NodeId};
 use crate::region::Buffer;
 
 /// Something that happened.
-#[derive(Debug)]
 pub enum Event {
     /// The peer is there. From here on it can be sent to.
     Up {
@@ -69,6 +69,34 @@ pub enum Event {
         /// Why, and what to do.
         reason: String,
     },
+}
+
+/// Of messages their length alone: they may be megabytes.
+impl fmt::Debug for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Event::Up { node, incarnation } => write!(f, "Up({node}, {incarnation:?})"),
+            Event::Down {
+                node,
+                incarnation,
+                cause,
+            } => write!(f, "Down({node}, {incarnation:?}, {cause})"),
+            Event::Message { from, bytes } => {
+                write!(f, "Message({} bytes from {from})", bytes.len())
+            }
+            Event::Read {
+                token,
+                from,
+                result,
+                ..
+            } => write!(f, "Read({token:?} from {from}, {result:?})"),
+            Event::Written {
+                token, to, result, ..
+            } => write!(f, "Written({token:?} to {to}, {result:?})"),
+            Event::Room { to } => write!(f, "Room(to {to})"),
+            Event::Refused { who, reason } => write!(f, "Refused({who}: {reason})"),
+        }
+    }
 }
 
 /// Why a peer is away.

@@ -62,7 +62,7 @@ enum Outgoing {
 }
 
 /// What is sent next.
-pub(crate) enum Next {
+pub(crate) enum NextFrame {
     /// A frame.
     Draft(Draft),
     /// The answer to a read, which [`answer`](crate::access::answer) makes: outside of all locks, because it copies.
@@ -173,15 +173,15 @@ impl Link {
     }
 
     /// What is to be sent next.
-    pub(crate) fn next(&mut self, now: Duration) -> Option<Next> {
+    pub(crate) fn next(&mut self, now: Duration) -> Option<NextFrame> {
         loop {
             let next = match self.output.pop_front()? {
                 Outgoing::Answer(asked) => {
                     self.answers -= 1;
                     self.answers_bytes -= asked.bytes;
-                    Some(Next::Answer(asked))
+                    Some(NextFrame::Answer(asked))
                 }
-                outgoing => self.draft(outgoing, now).map(Next::Draft),
+                outgoing => self.draft(outgoing, now).map(NextFrame::Draft),
             };
             if next.is_some() {
                 self.last_sent = now;

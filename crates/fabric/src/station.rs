@@ -27,7 +27,7 @@ use crate::frame::{Draft, Frame};
 use crate::hello::Hello;
 use crate::inbox::Inbox;
 use crate::limits::{Facts, Limits};
-use crate::link::{ConnectionId, Link, Next, Surroundings};
+use crate::link::{ConnectionId, Link, NextFrame, Surroundings};
 use crate::measure::median;
 use crate::node::{Incarnation, NodeId};
 use crate::offers::{Offers, check_pieces};
@@ -380,8 +380,8 @@ impl Station {
     ) -> Option<Draft> {
         let next = self.lock(node).linked_by(connection)?.next(now)?;
         Some(match next {
-            Next::Draft(draft) => draft,
-            Next::Answer(asked) => answer(&asked, &self.offers),
+            NextFrame::Draft(draft) => draft,
+            NextFrame::Answer(asked) => answer(&asked, &self.offers),
         })
     }
 

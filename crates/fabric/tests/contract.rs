@@ -35,6 +35,7 @@ macro_rules! contracts {
 
 contracts!(
     messages::messages_of_a_pair_keep_their_order,
+    messages::nobody_is_sent_to_before_poll_has_said_that_it_is_up,
     messages::several_threads_may_send_at_once,
     messages::a_node_can_send_to_itself,
     messages::what_cannot_be_sent_is_given_back,

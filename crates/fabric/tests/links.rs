@@ -178,6 +178,48 @@ fn what_a_reset_takes_away_is_told_and_what_is_delivered_is_a_prefix() {
 }
 
 #[test]
+fn messages_of_an_old_link_that_are_polled_late_give_no_credit_on_the_new_one() {
+    const LONG: usize = 1 << 20;
+    let (mut world, relay) = over_relay();
+    let zero = world.nodes[0].clone();
+    let poll = |is_it: fn(&Event) -> bool| {
+        let start = Instant::now();
+        let mut events = Vec::new();
+        while !events.iter().any(is_it) {
+            assert!(start.elapsed() < Duration::from_secs(20), "{events:?}");
+            zero.poll(&mut events, Duration::from_millis(10));
+        }
+    };
+    for _ in 0..20 {
+        zero.send(ONE, vec![1; LONG]).unwrap();
+    }
+    // Node 1 does not poll: not what comes, not that the link is reset, and not that there is another.
+    std::thread::sleep(Duration::from_millis(500));
+    relay.set(Passing::Closed);
+    poll(is_down);
+    relay.set(Passing::Well);
+    poll(is_up);
+    world.until("the old messages, and the new link", |world| {
+        let up = world.seen[1].iter().position(is_up);
+        up.is_some_and(|up| up > 1 && is_down(&world.seen[1][up - 1]))
+    });
+    let old = world.take_messages(1, ZERO).len();
+    assert!((1..=20).contains(&old), "{old}");
+    world.seen[1].clear();
+    for _ in 0..20 {
+        zero.send(ONE, vec![2; LONG]).unwrap();
+    }
+    world.until("the new messages", |world| world.seen[1].len() >= 20);
+    assert!(!world.seen.iter().flatten().any(is_down));
+    assert!(
+        world
+            .take_messages(1, ZERO)
+            .iter()
+            .all(|message| message[0] == 2)
+    );
+}
+
+#[test]
 fn a_node_that_starts_anew_is_another_life_and_its_old_regions_are_gone() {
     let (listeners, members) = listeners(2);
     let mut listeners = listeners.into_iter();

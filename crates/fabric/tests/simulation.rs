@@ -129,6 +129,17 @@ fn each_kind_of_absence_is_noticed_in_time_and_has_its_cause() {
 }
 
 #[test]
+fn who_was_frozen_itself_blames_nobody() {
+    let sim = Sim::new(2, 3);
+    wait(&sim, ZERO, SECOND, is_up).unwrap();
+    for node in [ZERO, ONE] {
+        sim.fault(SECOND, Fault::Freeze(node));
+        sim.fault(SECOND * 31, Fault::Thaw(node));
+    }
+    assert!(wait(&sim, ZERO, SECOND * 40, is_down).is_none());
+}
+
+#[test]
 fn a_restart_is_another_life_and_a_cut_is_not() {
     let sim = Sim::new(2, 3);
     let incarnation = |event: Option<(Duration, Event)>| match event {

@@ -35,6 +35,27 @@ pub fn messages_of_a_pair_keep_their_order(make: Make) {
     }
 }
 
+pub fn nobody_is_sent_to_before_poll_has_said_that_it_is_up(make: Make) {
+    let mut world = make(2, Limits::DEFAULT);
+    let start = Instant::now();
+    // In that time TCP has its links; the node does not know of them.
+    while start.elapsed() < Duration::from_millis(200) {
+        let refused = world.nodes[1].send(ZERO, vec![7]).unwrap_err();
+        assert_eq!(refused.cause, FabricError::Down { node: ZERO });
+        assert_eq!(
+            world.nodes[1].presence(ZERO),
+            Presence::Down(Absence::NotYet)
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    world.join();
+    world.nodes[1].send(ZERO, vec![8]).unwrap();
+    let event = world.wait_for(0, "the message", |event| {
+        matches!(event, Event::Message { .. })
+    });
+    assert!(matches!(event, Event::Message { bytes, .. } if bytes == [8]));
+}
+
 pub fn several_threads_may_send_at_once(make: Make) {
     const EACH: u32 = 300;
     let mut world = make(2, Limits::DEFAULT);
