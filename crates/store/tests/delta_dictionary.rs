@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used)] // a test's helpers may fail as a test does
 
+mod parts;
+
 use crate::common;
 
 use common::Numbers;
