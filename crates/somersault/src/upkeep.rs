@@ -9,12 +9,13 @@ use engine::change::open;
 use engine::{Database, Kind, OpenError, QueryError};
 use rdf::Lexicon;
 use rdf::TermBuffer;
-use rdf::dictionary::{Dictionary, DictionaryView};
+use rdf::dictionary::part::PartDictionary;
+use rdf::dictionary::{Dictionary, DictionaryView, TermCounts};
 use rdf::placement::NODES_MAX;
 use std::path::Path;
 use std::time::Duration;
 use store::check::{Finding, IdLimits, PartsCheck};
-use store::cut::part_name;
+use store::cut::{open_part_dictionary, part_name};
 use store::directory::{self, Opened};
 use store::disk::{Disk, RealDisk};
 use store::load::{BLANK_NODES_COUNT, open_dictionary};
@@ -25,6 +26,8 @@ pub use store::log::Torn;
 
 /// How often a look at the log begins again, where a live writer has trimmed it meanwhile.
 const TRIES: u32 = 10;
+/// Findings in a dictionary beyond which none are told.
+const FINDINGS_MAX: usize = 1000;
 
 /// What a check has found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,7 +78,7 @@ pub fn check_on(disk: &dyn Disk, location: &Path) -> Result<Checked, OpenError> 
             };
         }
     };
-    let mut findings = check_opened(&opened, &mut store::check::check);
+    let mut findings = check_opened(&opened);
     let tail = match tail_on(disk, location) {
         Ok(tail) => tail,
         Err(OpenError::Log(error)) if error.is_damage() => {
@@ -167,40 +170,78 @@ fn parts_at(disk: &dyn Disk, location: &Path) -> Vec<String> {
 /// Checks parts, each by itself and all together.
 fn check_parts(disk: &dyn Disk, location: &Path, parts: &[String]) -> Result<Checked, OpenError> {
     let mut together = PartsCheck::default();
-    let mut findings = Vec::new();
+    let (mut findings, mut dictionaries) = (Vec::new(), Vec::new());
     for part in parts {
-        let of_part = |finding: Finding| Finding {
-            file: format!("{part}/{}", finding.file),
-            ..finding
-        };
-        match directory::open(disk, &location.join(part)) {
-            Ok(opened) => {
-                let mut graph = |opened: &Opened, limits: &IdLimits| together.add(opened, limits);
-                let found = check_opened(&opened, &mut graph);
-                findings.extend(found.into_iter().map(of_part));
-            }
+        let found = match directory::open(disk, &location.join(part)) {
+            Ok(opened) => check_part(&opened, &mut together, &mut dictionaries),
             Err(error) => {
                 let finding = Finding::from(&error);
                 let error = OpenError::from(error);
                 if !error.is_damage() {
                     return Err(error);
                 }
-                findings.push(of_part(finding));
+                vec![finding]
             }
-        }
+        };
+        findings.extend(found.into_iter().map(|finding| Finding {
+            file: format!("{part}/{}", finding.file),
+            ..finding
+        }));
     }
     findings.extend(together.finish());
+    if findings.is_empty() {
+        // What is damaged would be found again.
+        let all: Vec<&PartDictionary> = dictionaries.iter().collect();
+        rdf::dictionary::part::check_parts(&all, |fault| {
+            if findings.len() < FINDINGS_MAX {
+                findings.push(of_dictionary("terms", &fault));
+            }
+        });
+    }
     Ok(Checked {
         findings,
         tail: Tail::default(),
     })
 }
 
-/// Checks the files, the graph, which `graph` does, and the dictionary.
-fn check_opened(
+/// Checks the files and the graph of a part; its dictionary is checked with those of the others.
+fn check_part(
     opened: &Opened,
-    graph: &mut dyn FnMut(&Opened, &IdLimits) -> Vec<Finding>,
+    together: &mut PartsCheck,
+    dictionaries: &mut Vec<PartDictionary>,
 ) -> Vec<Finding> {
+    match open_part_dictionary(opened) {
+        Ok(dictionary) => {
+            let findings = together.add(opened, &limits_of(dictionary.counts()));
+            dictionaries.push(dictionary);
+            findings
+        }
+        Err(error) => {
+            let mut findings = together.add(opened, &IdLimits::NONE);
+            findings.push(of_dictionary("open", &error));
+            findings
+        }
+    }
+}
+
+fn of_dictionary(place: &str, what: &dyn std::fmt::Display) -> Finding {
+    Finding {
+        file: "dictionary".to_owned(),
+        place: place.to_owned(),
+        what: what.to_string(),
+    }
+}
+
+fn limits_of(counts: TermCounts) -> IdLimits {
+    IdLimits {
+        iris: counts.iris,
+        blanks: counts.blank_nodes,
+        literals: counts.literals,
+        triple_terms: counts.triple_terms,
+    }
+}
+
+fn check_opened(opened: &Opened) -> Vec<Finding> {
     let blank_nodes = opened
         .manifest()
         .counts
@@ -209,41 +250,26 @@ fn check_opened(
         .unwrap_or(0);
     match open_dictionary(opened, blank_nodes) {
         Ok(dictionary) => {
-            let counts = dictionary.counts();
-            let limits = IdLimits {
-                iris: counts.iris,
-                blanks: counts.blank_nodes,
-                literals: counts.literals,
-                triple_terms: counts.triple_terms,
-            };
-            let mut findings = graph(opened, &limits);
+            let limits = limits_of(dictionary.counts());
+            let mut findings = store::check::check(opened, &limits);
             if findings.is_empty() {
                 findings = check_terms(&dictionary);
             }
             findings
         }
         Err(error) => {
-            let mut findings = graph(opened, &IdLimits::NONE);
-            findings.push(Finding {
-                file: "dictionary".to_owned(),
-                place: "open".to_owned(),
-                what: error.to_string(),
-            });
+            let mut findings = store::check::check(opened, &IdLimits::NONE);
+            findings.push(of_dictionary("open", &error));
             findings
         }
     }
 }
 
 fn check_terms(dictionary: &Dictionary) -> Vec<Finding> {
-    const FINDINGS_MAX: usize = 1000;
     let mut findings = Vec::new();
     dictionary.check(|fault| {
         if findings.len() < FINDINGS_MAX {
-            findings.push(Finding {
-                file: "dictionary".to_owned(),
-                place: "terms".to_owned(),
-                what: fault.to_string(),
-            });
+            findings.push(of_dictionary("terms", &fault));
         }
     });
     findings

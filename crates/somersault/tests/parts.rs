@@ -51,12 +51,22 @@ fn a_store_is_cut_with_what_its_log_holds() {
     let part = parts.join(part_name(1));
     let refused = Database::open(&part, &Options::default()).err();
     assert!(
-        matches!(refused, Some(OpenError::Part { node: 1, nodes: 3, .. })),
+        matches!(
+            refused,
+            Some(OpenError::Part {
+                node: 1,
+                nodes: 3,
+                ..
+            })
+        ),
         "{refused:?}"
     );
     assert!(!refused.is_some_and(|error| error.is_damage()));
     let refused = Database::open_writable(&part, &Options::default()).err();
-    assert!(matches!(refused, Some(OpenError::Part { .. })), "{refused:?}");
+    assert!(
+        matches!(refused, Some(OpenError::Part { .. })),
+        "{refused:?}"
+    );
 }
 
 #[test]
@@ -78,13 +88,20 @@ fn a_load_in_parts_leaves_the_parts_alone() {
         let names = names.map(|entry| entry.expect("an entry").file_name());
         let mut names: Vec<_> = names.collect();
         names.sort();
-        assert_eq!(names, [part_name(0), part_name(1), part_name(2)].map(Into::<std::ffi::OsString>::into));
+        assert_eq!(
+            names,
+            [part_name(0), part_name(1), part_name(2)].map(Into::<std::ffi::OsString>::into)
+        );
     }
     assert_eq!(findings(&parts), Vec::<String>::new());
     // Without one of them it is no graph.
     fs::remove_dir_all(parts.join(part_name(2))).expect("it goes");
     let told = findings(&parts);
-    assert!(told.iter().any(|finding| finding.contains("part 2 of 3 is missing")), "{told:?}");
+    assert!(
+        told.iter()
+            .any(|finding| finding.contains("part 2 of 3 is missing")),
+        "{told:?}"
+    );
 }
 
 #[test]

@@ -21,6 +21,7 @@
 //! - [`sizes`]: how even the parts are, and what crosses between them;
 //! - [`store`]: from a store directory to one of parts.
 
+mod dictionary;
 mod graphs;
 pub mod part_of;
 mod rows;
@@ -28,9 +29,10 @@ pub mod sizes;
 pub mod store;
 mod view;
 
+pub use dictionary::open_part_dictionary;
 pub use part_of::PartOf;
 pub use sizes::{CutSizes, PartSizes};
-pub use store::{CutStoreError, cut_store, part_name};
+pub use store::{CutStoreError, cut_store, open_part, part_name};
 pub use view::PartView;
 
 use crate::error::ViewError;

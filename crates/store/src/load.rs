@@ -88,6 +88,7 @@ pub use options::{LoadOptions, LoadWatch, OnError};
 pub use report::{Advance, LoadProgress, LoadReport, Phase, Rejection, Unwatched};
 pub use source::{Source, read_decompressed};
 
+use crate::cut::part_of::PartOf;
 use crate::directory::{self, Opened, SNAPSHOT_COUNT, beside};
 use crate::disk::Disk;
 use crate::log;
@@ -184,14 +185,14 @@ fn existing_without_log(
             path: location.to_owned(),
         });
     }
-    let (snapshot, dictionary) = open_parts(&opened)?;
-    if let Some(part) = snapshot.part_of() {
+    if let Some(part) = PartOf::open(&opened)? {
         return Err(LoadError::IsPart {
             path: location.to_owned(),
             node: part.node(),
             nodes: part.placement().nodes(),
         });
     }
+    let (snapshot, dictionary) = open_parts(&opened)?;
     Ok((snapshot, dictionary, number, beside::read(&opened)?))
 }
 

@@ -8,17 +8,20 @@
 
 use crate::common::{Numbers, Shape, TYPE, quads_of};
 use crate::texts::{STORE, sim_disk, unwatched};
+use rdf::dictionary::part::check_parts;
 use rdf::placement::Placement;
 use rdf::{Direction, Tag, VertexId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use store::check::{IdLimits, PartsCheck, check_graph};
-use store::cut::{Cut, CutError, CutStoreError, PartSizes, PartView, cut_store, part_name};
+use store::cut::{
+    Cut, CutError, CutStoreError, PartSizes, PartView, cut_store, open_part, part_name,
+};
 use store::delta::{Change, Layer, Version, merge, write_base};
 use store::directory::open;
 use store::disk::SimDisk;
-use store::load::{LoadError, LoadOptions, Source, load_into, open_parts};
+use store::load::{LoadError, LoadOptions, Source, load_into};
 use store::part_of::holder;
 use store::parts::MemoryParts;
 use store::testing::{IdQuad, snapshot_of, write_parts};
@@ -702,21 +705,32 @@ fn a_store_is_cut_into_stores() {
     assert_eq!(total(&|part| part.in_edges), 600);
     assert_eq!(total(&|part| part.links), 300);
     assert!(sizes.crossing_share() > 0.3 && sizes.crossing_share() < 1.0);
-    let mut together = PartsCheck::default();
+    let (mut together, mut dictionaries) = (PartsCheck::default(), Vec::new());
     for node in 0..3 {
         let opened = open(&disk, &parts.join(part_name(node))).unwrap();
         let limits = IdLimits::NONE;
         assert_eq!(together.add(&opened, &limits), []);
-        let (part, dictionary) = open_parts(&opened).unwrap();
+        let (part, dictionary) = open_part(&opened).unwrap();
         let mark = part.part_of().unwrap();
         assert_eq!((mark.node(), mark.placement()), (node, &placement));
         let quads = opened.manifest().counts["quads"];
         assert_eq!(quads, sizes.parts[usize::from(node)].out_edges);
         assert!(dictionary.counts().iris >= 300);
+        assert_eq!(
+            (dictionary.node(), dictionary.placement()),
+            (node, &placement)
+        );
+        dictionaries.push(dictionary);
         let version = Version::new(Arc::new(part), 0, None);
         assert_eq!(version.quads().unwrap(), quads);
     }
     assert_eq!(together.finish(), []);
+    let all: Vec<_> = dictionaries.iter().collect();
+    check_parts(&all, |fault| panic!("{fault}"));
+    let texts: u64 = all.iter().map(|part| part.counts_by_id().iris).sum();
+    let ids: u64 = all.iter().map(|part| part.counts_by_hash().iris).sum();
+    assert_eq!((texts, ids), (all[0].counts().iris, all[0].counts().iris));
+    assert!(all.iter().all(|part| part.counts_by_id().iris > 0));
 }
 
 #[test]

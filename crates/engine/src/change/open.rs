@@ -17,6 +17,7 @@ use rdf::dictionary::DictionaryBuilder;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
+use store::PartOf;
 use store::delta::Unlimited;
 use store::delta::dictionary::Spilling;
 use store::directory::{self, Current, Opened, begin, lock_writer};
@@ -231,8 +232,7 @@ fn checkpointed(disk: &dyn Disk, location: &Path) -> Result<(Graph, u64), OpenEr
 }
 
 fn graph_of(opened: &Opened) -> Result<Graph, OpenError> {
-    let (snapshot, dictionary) = open_parts(opened)?;
-    if let Some(part) = snapshot.part_of() {
+    if let Some(part) = PartOf::open(opened)? {
         let directory = opened.directory();
         return Err(OpenError::Part {
             path: directory.parent().unwrap_or(directory).to_owned(),
@@ -240,6 +240,7 @@ fn graph_of(opened: &Opened) -> Result<Graph, OpenError> {
             nodes: part.placement().nodes(),
         });
     }
+    let (snapshot, dictionary) = open_parts(opened)?;
     let stored_bytes = opened.sizes().iter().map(|(_, bytes)| bytes).sum();
     let number = opened.manifest().snapshot();
     Graph::new(snapshot, dictionary, number, stored_bytes)

@@ -6,8 +6,8 @@
 //!   part-0001/   ...
 //! ```
 //!
-//! Parts are written one after the other, each whole or not at all; a cut that is interrupted is run again. A part that is
-//! there is replaced, a store that is no part is left alone. Parts that were left by a cut into more nodes are seen where
+//! The graph's parts are written one after the other, then all parts of the dictionary in one pass, and then each part
+//! becomes current; a cut that is interrupted is run again. A part that is there is replaced, a store that is no part is left alone. Parts that were left by a cut into more nodes are seen where
 //! parts are put together ([`PartOf::are_one_graph`](crate::PartOf::are_one_graph)).
 //!
 //! The fingerprint of the whole is a hash of its files' names, lengths and checksums, and of its last commit. So parts of two
@@ -15,26 +15,26 @@
 //!
 //! A store's log is not cut: its changes have to be in its files ([`CutStoreError::Pending`]).
 
-use super::sizes::{CutSizes, PartSizes};
+use super::dictionary::{DictionaryCut, open_part_dictionary};
+use super::part_of::PartOf;
+use super::sizes::CutSizes;
 use super::{Cut, CutError};
-use crate::cut::part_of::PartOf;
-use crate::directory::{self, BeginError, Manifest, OpenError, Opened, SNAPSHOT_COUNT, beside};
+use crate::directory::{
+    self, BeginError, Manifest, NewGeneration, OpenError, Opened, SNAPSHOT_COUNT, beside,
+};
 use crate::disk::Disk;
 use crate::error::ViewError;
-use crate::load::{BLANK_NODES_COUNT, names};
+use crate::load::{BLANK_NODES_COUNT, LoadError};
 use crate::log::{self, LogError};
-use crate::parts::{PartError, PartFiles, PartSource, PartWriter};
+use crate::parts::PartFiles;
 use crate::snapshot::{Snapshot, SnapshotError};
-use crate::source::damaged;
+use rdf::dictionary::part::PartDictionary;
 use rdf::placement::Placement;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
 
-/// Bytes of a file that are copied at a time.
-const COPY_BYTES: u64 = 1 << 20;
-
-/// Why a store could not be cut. The store is as it was; parts that were completed before stay.
+/// Why a store could not be cut. The store is as it was; parts that became current before stay.
 #[derive(Debug, thiserror::Error)]
 pub enum CutStoreError {
     /// The store, or a part, could not be opened.
@@ -78,9 +78,9 @@ pub enum CutStoreError {
     /// A file of the store could not be read.
     #[error(transparent)]
     View(#[from] ViewError),
-    /// A file could not be found or written.
+    /// The dictionary could not be read, or its parts not be written.
     #[error(transparent)]
-    Part(#[from] PartError),
+    Dictionary(#[from] LoadError),
 }
 
 /// The name of a node's part within the directory of parts.
@@ -111,41 +111,43 @@ pub fn cut_store(
     })?;
     directory::make_directory(disk, parts)?;
     let mut sizes = CutSizes::default();
+    let mut generations = Vec::new();
     for node in 0..placement.nodes() {
         let path = parts.join(part_name(node));
+        let generation = begin_part(disk, &path)?;
+        let part = cut.part(node, &generation);
         sizes
             .parts
-            .push(cut_part(disk, &opened, &cut, node, &path)?);
+            .push(part.map_err(|source| CutStoreError::Cut { path, source })?);
+        generations.push(generation);
+    }
+    let scratch = generations[0].directory();
+    let files = generations.iter().map(|files| files as &dyn PartFiles);
+    DictionaryCut::new(&opened, placement, files.collect(), disk, scratch)?.write()?;
+    for (generation, part) in generations.into_iter().zip(&sizes.parts) {
+        let mut counts = BTreeMap::from([("quads".to_owned(), part.out_edges)]);
+        for name in ["terms", BLANK_NODES_COUNT, SNAPSHOT_COUNT] {
+            let count = opened.manifest().counts.get(name);
+            counts.extend(count.map(|count| (name.to_owned(), *count)));
+        }
+        generation.commit(counts)?;
     }
     Ok(sizes)
 }
 
-fn cut_part(
-    disk: &dyn Disk,
-    opened: &Opened,
-    cut: &Cut<'_>,
-    node: u16,
-    path: &Path,
-) -> Result<PartSizes, CutStoreError> {
+fn begin_part<'d>(disk: &'d dyn Disk, path: &Path) -> Result<NewGeneration<'d>, CutStoreError> {
     let generation = directory::begin(disk, path)?;
     if generation.previous().is_some() && PartOf::open(&directory::open(disk, path)?)?.is_none() {
         return Err(CutStoreError::Occupied {
             path: path.to_owned(),
         });
     }
-    let sizes = cut.part(node, &generation);
-    let sizes = sizes.map_err(|source| CutStoreError::Cut {
-        path: path.to_owned(),
-        source,
-    })?;
-    write_dictionary(opened, &generation)?;
-    let mut counts = BTreeMap::from([("quads".to_owned(), sizes.out_edges)]);
-    for name in ["terms", BLANK_NODES_COUNT, SNAPSHOT_COUNT] {
-        let count = opened.manifest().counts.get(name);
-        counts.extend(count.map(|count| (name.to_owned(), *count)));
-    }
-    generation.commit(counts)?;
-    Ok(sizes)
+    Ok(generation)
+}
+
+/// The graph and the dictionary of an opened part.
+pub fn open_part(opened: &Opened) -> Result<(Snapshot, PartDictionary), LoadError> {
+    Ok((Snapshot::open(opened)?, open_part_dictionary(opened)?))
 }
 
 /// What tells a generation from others; see the module.
@@ -159,27 +161,4 @@ fn fingerprint(manifest: &Manifest) -> u128 {
         hash.update(&file.sums_sum.to_le_bytes());
     }
     hash.digest128()
-}
-
-/// Writes a part's dictionary: all terms of the whole.
-fn write_dictionary(opened: &Opened, files: &dyn PartFiles) -> Result<(), CutStoreError> {
-    for name in [
-        names::IRI_KEYS,
-        names::IRI_OFFSETS,
-        names::IRI_INDEX,
-        names::LITERAL_KEYS,
-        names::LITERAL_OFFSETS,
-        names::LITERAL_INDEX,
-        names::TRIPLE_TERMS,
-        names::TRIPLE_TERM_INDEX,
-    ] {
-        let region = opened.part(name)?;
-        let mut part = PartWriter::create_raw(files, name)?;
-        for from in (0..region.len()).step_by(COPY_BYTES as usize) {
-            let bytes = region.bytes(from..region.len().min(from + COPY_BYTES));
-            part.append(bytes.map_err(|block| *damaged(block))?)?;
-        }
-        part.finish(files)?;
-    }
-    Ok(())
 }

@@ -94,6 +94,18 @@ pub struct NewTerms {
 /// A part as the dictionary's writers see it.
 pub struct PartOutput(PartWriter);
 
+impl PartOutput {
+    /// A new part of this name.
+    pub fn create(files: &dyn PartFiles, name: &'static str) -> Result<PartOutput, PartError> {
+        PartWriter::create_raw(files, name).map(PartOutput)
+    }
+
+    /// Completes the part.
+    pub fn finish(self, files: &dyn PartFiles) -> Result<(), PartError> {
+        self.0.finish(files).map(drop)
+    }
+}
+
 impl Write for PartOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.append(bytes).map_err(|error| error.source)?;
@@ -273,8 +285,30 @@ impl<'l> IndexPairs<'l> {
         files: &dyn PartFiles,
         go_on: impl Fn() -> Result<(), LoadError>,
     ) -> Result<(), LoadError> {
-        let part = PartOutput(PartWriter::create_raw(files, name)?);
-        let mut writer = IndexWriter::new(self.kind, count, part)?;
+        let part = PartOutput::create(files, name)?;
+        let writer = IndexWriter::new(self.kind, count, part)?;
+        self.write_to(writer, files, go_on)
+    }
+
+    /// Sorts all pairs and writes the index of a node's part.
+    pub fn write_part(
+        &self,
+        node: u16,
+        count: u64,
+        name: &'static str,
+        files: &dyn PartFiles,
+    ) -> Result<(), LoadError> {
+        let part = PartOutput::create(files, name)?;
+        let writer = IndexWriter::of_part(self.kind, node, count, part)?;
+        self.write_to(writer, files, || Ok(()))
+    }
+
+    fn write_to(
+        &self,
+        mut writer: IndexWriter<PartOutput>,
+        files: &dyn PartFiles,
+        go_on: impl Fn() -> Result<(), LoadError>,
+    ) -> Result<(), LoadError> {
         let mut scratch = Vec::new();
         for bucket in 0..self.buckets.len() {
             go_on()?;
@@ -295,7 +329,12 @@ impl IndexSpreader<'_, '_> {
     /// Adds a term by its key.
     #[inline]
     pub fn push(&mut self, key: &[u8], ordinal: u64) -> Result<(), LoadError> {
-        let hash = key_hash(key);
+        self.push_pair(key_hash(key), ordinal)
+    }
+
+    /// Adds a hash and what is found by it.
+    #[inline]
+    pub fn push_pair(&mut self, hash: u64, ordinal: u64) -> Result<(), LoadError> {
         self.0
             .push((hash >> (64 - INDEX_BUCKET_BITS)) as usize, [hash, ordinal])
     }
