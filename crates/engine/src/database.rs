@@ -248,6 +248,17 @@ impl Database {
         )
     }
 
+    /// All parts of a directory, each with a node of this process.
+    pub fn open_in_nodes(
+        location: &Path,
+        count: u16,
+        nodes: &NodeOptions,
+        options: &Options,
+    ) -> Result<Database, OpenError> {
+        let parts = PartNodes::of_directory(location, count, nodes, options)?;
+        Database::over_parts(parts, options)
+    }
+
     /// The nodes of this process, where its graph is in parts.
     pub fn parts(&self) -> Option<Arc<PartNodes>> {
         self.graph().parts.clone()

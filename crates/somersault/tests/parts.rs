@@ -1,8 +1,10 @@
 //! A store cut into parts, as the command line does it: what is checked, what is refused, what is left behind.
 
-use somersault::load::{Request, Source, Syntax, Unwatched, load};
+use somersault::load::{Request as LoadRequest, Source, Syntax, Unwatched, load};
+use somersault::nodes::{Mode, NodeOptions};
+use somersault::output::Collected;
 use somersault::parts::{Blocks, PartSizes, PartsError, cut, load_in_parts, part_name};
-use somersault::{Database, OpenError, Options, UpdateRequest, upkeep};
+use somersault::{Database, OpenError, Options, Request, UpdateRequest, upkeep};
 use std::fs;
 use std::path::Path;
 
@@ -34,7 +36,7 @@ fn a_store_is_cut_with_what_its_log_holds() {
     let directory = tempfile::tempdir().expect("a directory");
     let [store, parts] = ["store", "parts"].map(|name| directory.path().join(name));
     let text = lines();
-    load(&store, source(&text), &Request::default(), &Unwatched).expect("it loads");
+    load(&store, source(&text), &LoadRequest::default(), &Unwatched).expect("it loads");
     let database = Database::open_writable(&store, &Options::default()).expect("it opens");
     let request = UpdateRequest {
         text: "INSERT DATA { <http://e/1> <http://e/q> 5 }",
@@ -78,7 +80,7 @@ fn a_load_in_parts_leaves_the_parts_alone() {
         let loaded = load_in_parts(
             &parts,
             source(&text),
-            &Request::default(),
+            &LoadRequest::default(),
             BLOCKS,
             &Unwatched,
         );
@@ -109,7 +111,7 @@ fn a_load_that_fails_leaves_no_whole() {
     let directory = tempfile::tempdir().expect("a directory");
     let parts = directory.path().join("parts");
     let bad = source("<http://e/a> <http://e/p> .\n");
-    let failed = load_in_parts(&parts, bad, &Request::default(), BLOCKS, &Unwatched);
+    let failed = load_in_parts(&parts, bad, &LoadRequest::default(), BLOCKS, &Unwatched);
     assert!(matches!(failed, Err(PartsError::Load(_))));
     assert_eq!(fs::read_dir(&parts).expect("a directory").count(), 0);
     let none = Blocks { nodes: 0, ..BLOCKS };
@@ -117,4 +119,67 @@ fn a_load_that_fails_leaves_no_whole() {
         cut(&parts, &directory.path().join("other"), none),
         Err(PartsError::Placement(_))
     ));
+}
+
+/// The rows of an answer, in order.
+fn rows(database: &Database, text: &str, execution: Option<Mode>) -> Vec<String> {
+    let request = Request {
+        execution,
+        ..Request::new(text)
+    };
+    let mut query = database.start(&request).expect("it is planned");
+    let mut collected = Collected::default();
+    query.run(&mut collected).expect("it is answered");
+    let mut rows: Vec<String> = collected
+        .rows
+        .iter()
+        .map(|row| format!("{row:?}"))
+        .collect();
+    rows.sort_unstable();
+    rows
+}
+
+#[test]
+fn parts_are_opened_with_nodes_and_answer_as_the_whole() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let [store, parts] = ["store", "parts"].map(|name| directory.path().join(name));
+    let text = lines();
+    load(&store, source(&text), &LoadRequest::default(), &Unwatched).expect("it loads");
+    cut(&store, &parts, BLOCKS).expect("it is cut");
+    let options = Options::default();
+    let whole = Database::open(&store, &options).expect("it opens");
+    let nodes = NodeOptions::default();
+    let spread = Database::open_in_nodes(&parts, 3, &nodes, &options).expect("the nodes start");
+    assert_eq!(spread.summary().quads, whole.summary().quads);
+    assert_eq!(spread.summary().terms, whole.summary().terms);
+    let queries = [
+        "SELECT * { ?x a <http://e/c1> . ?x <http://e/p> ?y . ?y a ?c }",
+        "SELECT ?y { <http://e/7> <http://e/p>/<http://e/p> ?y }",
+        "SELECT ?c (COUNT(*) AS ?n) { ?x a ?c OPTIONAL { ?x <http://e/none> ?y } } GROUP BY ?c",
+        "SELECT (CONCAT(STR(?x), '!') AS ?t) { ?x <http://e/p> <http://e/22> }",
+    ];
+    for text in queries {
+        let expected = rows(&whole, text, None);
+        assert!(!expected.is_empty(), "{text}");
+        for mode in [Mode::InPlace, Mode::ForkJoin, Mode::Dynamic] {
+            assert_eq!(
+                rows(&spread, text, Some(mode)),
+                expected,
+                "{mode:?}: {text}"
+            );
+        }
+    }
+    let refused = spread.update(&UpdateRequest {
+        text: "INSERT DATA { <http://e/1> <http://e/q> 5 }",
+        ..UpdateRequest::default()
+    });
+    assert!(refused.is_err(), "a cluster takes no changes");
+    let read = spread.open_dataset(None);
+    assert!(read.is_err(), "documents are refused, and not empty");
+    // Two of three parts are no graph.
+    let few = Database::open_in_nodes(&parts, 2, &nodes, &options).err();
+    assert!(
+        few.expect("one is missing").to_string().contains("missing"),
+        "what is missing is told"
+    );
 }

@@ -30,8 +30,7 @@
 //! - [`merge`]: layers into one, and when;
 //! - [`graph_version`]: a version with its terms, [`apply`]: records applied to one, [`account`]: the memory that
 //!   takes, [`changed_graphs`]: the graphs that change;
-//! - [`checkpoint`]: base and layers into the parts of a new base, and [`dictionary`] its terms; [`part_dictionary`]: terms for the
-//!   nodes of a cluster.
+//! - [`checkpoint`]: base and layers into the parts of a new base, and [`dictionary`] its terms.
 
 pub mod account;
 mod adopt;
@@ -48,7 +47,6 @@ mod kept_lists;
 mod key_sets;
 pub mod layer;
 pub mod merge;
-pub mod part_dictionary;
 pub(crate) mod rows;
 mod sets;
 mod sources;

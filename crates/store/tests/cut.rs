@@ -747,17 +747,8 @@ fn what_cannot_be_cut_is_left_as_it_is() {
     let options = LoadOptions::new(1, [7; 16]);
     let into_part = load_into(&disk, &first, vec![source], &options, unwatched());
     let error = into_part.unwrap_err();
-    assert!(
-        matches!(
-            error,
-            LoadError::IsPart {
-                node: 0,
-                nodes: 2,
-                ..
-            }
-        ),
-        "{error}"
-    );
+    let is_part = matches!(error, LoadError::IsPart { nodes: 2, .. });
+    assert!(is_part, "{error}");
     assert!(open(&disk, &first).is_ok());
     // A store where a part is to be is left alone.
     let whole = Path::new("/data").join(part_name(0));

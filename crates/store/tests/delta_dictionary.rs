@@ -3,8 +3,6 @@
 
 #![allow(clippy::unwrap_used)] // a test's helpers may fail as a test does
 
-mod parts;
-
 use crate::common;
 
 use common::Numbers;

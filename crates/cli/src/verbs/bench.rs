@@ -44,11 +44,10 @@ fn lubm(flags: &BenchLubm, file: Option<&Path>) -> Outcome {
     settings::add_gpu(&mut layers, flags.gpu)?;
     let config = settings::check(&layers)?;
     let queries = selected(&flags.only)?;
-    let database = open::store(&flags.location, &config)?;
+    let database = open::store_in_nodes(&flags.location, flags.spread, &config)?;
     database
         .wait_until_verified()
         .map_err(|error| Failure::new(Code::Integrity, error))?;
-    let database = open::in_nodes(database, flags.spread, &config)?;
     let universities = match flags.universities {
         Some(universities) => Some(universities),
         None => count_universities(&database)?,

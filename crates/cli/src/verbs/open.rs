@@ -12,6 +12,7 @@ use somersault::config::Config;
 use somersault::device::{self, Accelerator, Offload};
 use somersault::load::{MemoryError, Request, Source, StoreError, Syntax, load_in_memory_then};
 use somersault::nodes::{NodeOptions, Placement};
+use somersault::parts::part_name;
 use somersault::{Database, Live, OpenError, Options, upkeep};
 use std::path::Path;
 use std::sync::Arc;
@@ -19,6 +20,30 @@ use std::sync::Arc;
 /// A store directory.
 pub fn store(location: &Path, config: &Config) -> Result<Database, Failure> {
     Database::open(location, &options(config, config)?).map_err(failure)
+}
+
+/// A store directory; or all parts of a directory, or a store that is cut in memory, each with a node of this process.
+pub fn store_in_nodes(
+    location: &Path,
+    spread: Nodes,
+    config: &Config,
+) -> Result<Database, Failure> {
+    let first = location.join(part_name(0));
+    match spread.nodes.filter(|_| first.is_dir()) {
+        None => in_nodes(store(location, config)?, spread, config),
+        Some(nodes) => {
+            let options = options(&without_device(config), config)?;
+            let run = node_options(spread);
+            Database::open_in_nodes(location, nodes, &run, &options).map_err(failure)
+        }
+    }
+}
+
+fn node_options(spread: Nodes) -> NodeOptions {
+    NodeOptions {
+        mode: spread.execution.map(Into::into).unwrap_or_default(),
+        ..NodeOptions::default()
+    }
 }
 
 /// The same graph in parts, where that is wanted, each with a node of this process.
@@ -29,11 +54,8 @@ pub fn in_nodes(whole: Database, spread: Nodes, config: &Config) -> Result<Datab
     let placement = Placement::in_turn(nodes, Placement::SHIFT, Placement::SLOTS);
     let placement =
         placement.map_err(|error| Failure::new(Code::Usage, format!("--nodes: {error}")))?;
-    let run = NodeOptions {
-        mode: spread.execution.map(Into::into).unwrap_or_default(),
-        ..NodeOptions::default()
-    };
     let options = options(&without_device(config), config)?;
+    let run = node_options(spread);
     whole.in_nodes(&placement, &run, &options).map_err(failure)
 }
 

@@ -165,7 +165,7 @@ pub fn stoppable(work: impl FnOnce(&Stop) -> Outcome) -> Outcome {
 
 fn database(flags: &Flags, config: &Config) -> Result<Database, Failure> {
     if let Some(location) = &flags.location {
-        return open::in_nodes(open::store(location, config)?, flags.spread, config);
+        return open::store_in_nodes(location, flags.spread, config);
     }
     let input = Input {
         files: &flags.data,

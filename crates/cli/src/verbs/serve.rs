@@ -73,11 +73,10 @@ fn opened(flags: &Serve, config: &Config) -> Result<Database, Failure> {
                 "a graph in parts takes no changes yet: leave --allow-update out, or --nodes";
             return Err(Failure::new(Code::Usage, message));
         }
-        let whole = match &flags.location {
-            None => open::files(input, config, false)?,
-            Some(location) => open::store(location, config)?,
+        return match &flags.location {
+            None => open::in_nodes(open::files(input, config, false)?, flags.spread, config),
+            Some(location) => open::store_in_nodes(location, flags.spread, config),
         };
-        return open::in_nodes(whole, flags.spread, config);
     }
     match &flags.location {
         None => open::files(input, config, is_writable),

@@ -1,4 +1,5 @@
-//! The nodes of a database over parts: several in this process, over parts that are cut in memory.
+//! The nodes of a database over parts: several in this process, over parts of a directory or parts
+//! that are cut in memory.
 
 use super::runner::{Notice, PartHost, Runner};
 use super::{Mode, Part, PartNode, PartNodes};
@@ -10,10 +11,13 @@ use cluster::{Ground, Host, Node};
 use fabric::{Fabric, Local};
 use rdf::dictionary::part::{PartDictionary, cut_in_memory};
 use rdf::{Placement, VertexId};
+use std::path::Path;
 use std::sync::Arc;
 use store::Snapshot;
-use store::cut::{Cut, PartView};
+use store::cut::{Cut, PartOf, PartView, open_part, part_name};
 use store::delta::{GraphVersion, Version};
+use store::directory;
+use store::disk::RealDisk;
 
 /// What tells a graph that is cut in memory from others: its parts meet nobody else's.
 const OF_THIS_PROCESS: u128 = 0;
@@ -63,6 +67,37 @@ impl PartNodes {
         let mut started = Vec::new();
         for ((snapshot, files), fabric) in snapshots.into_iter().zip(dictionaries).zip(fabrics) {
             let dictionary = PartDictionary::open(files).map_err(failed)?;
+            let host = PartHost::new(Arc::clone(&pool), options.service.clone(), nodes.workers);
+            let fabric: Arc<dyn Fabric> = fabric;
+            let node = part_node(snapshot, dictionary, fabric, kind, &host)?;
+            started.push((Arc::new(node), host));
+        }
+        PartNodes::start(started, nodes.mode, None)
+    }
+
+    /// All parts of a directory (`cut`, `load --parts`), each with a node of this process. Errors: one is missing, is of
+    /// another graph, or is damaged.
+    pub fn of_directory(
+        location: &Path,
+        count: u16,
+        nodes: &NodeOptions,
+        options: &Options,
+    ) -> Result<PartNodes, OpenError> {
+        let mut parts = Vec::new();
+        for node in 0..count {
+            let opened = directory::open(&RealDisk, &location.join(part_name(node)))?;
+            parts.push(open_part(&opened)?);
+        }
+        let marks = parts
+            .iter()
+            .map(|(snapshot, _)| snapshot.part_of().map(Arc::as_ref));
+        PartOf::are_one_graph(marks).map_err(failed)?;
+        let kind = parts
+            .iter()
+            .find_map(|(snapshot, _)| snapshot.type_vertex());
+        let pool = Pool::new(options.memory_pool_bytes);
+        let mut started = Vec::new();
+        for ((snapshot, dictionary), fabric) in parts.into_iter().zip(Local::nodes(count)) {
             let host = PartHost::new(Arc::clone(&pool), options.service.clone(), nodes.workers);
             let fabric: Arc<dyn Fabric> = fabric;
             let node = part_node(snapshot, dictionary, fabric, kind, &host)?;

@@ -99,11 +99,6 @@ const EXCEPTIONS: &[Exception] = &[
         "a subject each, all of them declared in one program",
     ),
     folder(
-        "crates/store/tests",
-        "25 files, 24 are allowed",
-        "a subject each, all of them declared in one program",
-    ),
-    folder(
         "crates/store/src/load",
         "27 files, 24 are allowed",
         "the stages of the bulk loader, through which data goes one way",

@@ -51,11 +51,11 @@ pub fn run(flags: &BenchMix, file: Option<&Path>) -> Outcome {
     let mixed = mixed(flags)?;
     let target = match (&flags.location, &flags.endpoint) {
         (Some(location), _) => {
-            let database = open::store(location, &config)?;
+            let database = open::store_in_nodes(location, flags.spread, &config)?;
             database
                 .wait_until_verified()
                 .map_err(|error| Failure::new(Code::Integrity, error))?;
-            Target::Store(open::in_nodes(database, flags.spread, &config)?)
+            Target::Store(database)
         }
         (None, Some(url)) => Target::Server(
             Address::new(url).map_err(|error| Failure::new(Code::Connection, error))?,
