@@ -125,7 +125,7 @@ impl Driver {
             let (socket, address) = match listener.accept() {
                 Ok(accepted) => accepted,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                // A connection that is gone already, or no descriptor left: what comes next brings another try.
+                // A connection that is gone already, or no descriptor left: the next tick tries again.
                 Err(_) => return,
             };
             let open = self.shared.wires().len();
@@ -311,6 +311,7 @@ impl Driver {
     fn tick(&mut self) {
         let now = self.shared.clock.now();
         self.next_tick = now + TICK;
+        self.accept();
         for (id, absence) in self.shared.station.tick(now) {
             self.end(id, &absence);
         }
