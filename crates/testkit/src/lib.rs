@@ -12,8 +12,8 @@
 //! letter and is as slow as they are; `spareval` is a second opinion by other people. Where the two
 //! are known to differ, the naive one notes it ([`naive::Expected::spareval_differs`]).
 //!
-//! [`plain_graph`] answers the questions of a walk without a store, [`waiting`] lets them wait, and [`federated`] asks the
-//! parts of a graph that was [cut](mod@cut), so these know the seam that they are asked through.
+//! [`plain_graph`] answers the questions of a walk without a store, whole or as a part, and [`waiting`] lets them wait, so these
+//! know the seam that they are asked through.
 //!
 //! Beside them [`plan`] interprets plans, as `query` defines them, for whoever makes or walks plans. The oracles
 //! above know no plan.
@@ -22,8 +22,6 @@ pub mod cases;
 pub mod collected;
 pub mod compare;
 pub mod correlated;
-pub mod cut;
-pub mod federated;
 pub mod graph;
 pub mod naive;
 pub mod oracles;

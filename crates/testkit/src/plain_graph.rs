@@ -5,7 +5,7 @@
 //! them by message. Predicates are numbered by their place, and not as a store numbers them.
 //!
 //! Its two directions are edge sets of their own: a quad has an out-edge and an in-edge, and a part of a graph that was
-//! [cut](crate::cut) holds one of them without the other.
+//! cut holds one of them without the other.
 //!
 //! Everything costs a search in all edges of the segment, or all edges of it.
 

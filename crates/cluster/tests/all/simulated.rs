@@ -44,6 +44,8 @@ const HEALED: Duration = Duration::from_secs(7);
 /// How long nodes may take to find each other again.
 const RESUMED: Duration = Duration::from_secs(3);
 const END: Duration = Duration::from_secs(20);
+/// When the last query is asked, at the latest.
+const LAST: Duration = Duration::from_secs(15);
 
 /// What a deadline may be missed by.
 const LATE: Duration = Duration::from_millis(500);
@@ -291,7 +293,7 @@ fn simulated(seed: u64) -> (Tally, u64) {
     let (matter, known) = matter(&mut random, nodes);
     let mut simulation = Simulation::new(seed, nodes, &matter);
     let mut at = Duration::from_millis(500);
-    while at < END - Duration::from_secs(5) && !known.is_empty() {
+    while at < LAST && !known.is_empty() {
         while simulation.step(at) {}
         let is_settled = at < HEALED || at >= HEALED + RESUMED;
         if is_settled {
