@@ -70,13 +70,13 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
         );
         Ground {
             here: fabric.here().0,
+            desk: Desk::new(fabric.life()),
             fabric,
             placement,
             kind,
             part,
             terms,
             statistics,
-            desk: Desk::default(),
             common: RwLock::default(),
             backlog: Mutex::default(),
         }

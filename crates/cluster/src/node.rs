@@ -29,6 +29,7 @@ use query::plan::Plan;
 use query::wire::decode_rows;
 use rdf::VertexId;
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use store::view::{GraphView, ViewError};
@@ -179,8 +180,14 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
         let Some((run, at)) = self.scheduler.pop() else {
             return false;
         };
-        if run.stage(at).work(&run, at) {
-            self.scheduler.push(run, at);
+        // A panic ends the query, and not the thread that others need.
+        match catch_unwind(AssertUnwindSafe(|| run.stage(at).work(&run, at))) {
+            Ok(true) => self.scheduler.push(run, at),
+            Ok(false) => {}
+            Err(_) => run.fail(Failure::Elsewhere {
+                node: self.ground.here(),
+                what: "a panic ended it there, which is a bug of ours".to_owned(),
+            }),
         }
         true
     }
@@ -290,17 +297,22 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
     pub(crate) fn close(&self, id: QueryId) {
         let run = self.state().end(id);
         if let Some(run) = run {
-            let fetched = run.session.kept().fetched;
-            let figures = &mut self.state().figures;
-            figures.shipped.add(run.shipped());
-            figures.fetched.add(fetched);
-            if id.home == self.ground.here() {
-                figures.asked += 1;
-            } else {
-                figures.helped += 1;
-            }
+            self.note(&run);
             run.halt.end();
             run.stages.iter().flatten().for_each(Stage::clear);
+        }
+    }
+
+    /// Adds what a query did to the node's figures.
+    fn note(&self, run: &Run<P, T>) {
+        let fetched = run.session.kept().fetched;
+        let figures = &mut self.state().figures;
+        figures.shipped.add(run.shipped());
+        figures.fetched.add(fetched);
+        if run.id.home == self.ground.here() {
+            figures.asked += 1;
+        } else {
+            figures.helped += 1;
         }
     }
 
@@ -345,8 +357,13 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
         let is_first = early.len() == 1;
         drop(state);
         if is_first {
-            // Where that does not arrive, nobody waits for the query.
-            let _ = self.ground.send(query.home, &Message::Unknown(query));
+            let asked = self.ground.send(query.home, &Message::Unknown(query));
+            if let Err(error) = asked {
+                // Whoever sent rows knows who waits for them.
+                self.close(query);
+                let what = format!("node {}: {error}", query.home);
+                let _ = self.ground.send(from, &Message::Failed { query, what });
+            }
         }
         None
     }

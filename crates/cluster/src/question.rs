@@ -133,7 +133,7 @@ impl Extent {
         for part in parts {
             match part.edges {
                 Some(0) => is_out_somewhere |= part.has_keys,
-                edges => sum = sum.zip(edges).map(|(sum, edges)| sum + edges),
+                edges => sum = sum.zip(edges).map(|(sum, edges)| sum.saturating_add(edges)),
             }
         }
         Extent {

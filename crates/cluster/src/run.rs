@@ -277,10 +277,14 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
         traffic.blocked.extract_if(.., waits).collect()
     }
 
-    /// Whether rows went to a node, or it was told to start.
+    /// Whether rows went to a node, or it was told of the query: then others may have sent it rows.
     pub(crate) fn needs(&self, node: u16) -> bool {
         let is_touched = lock(&self.traffic).touched.contains(&node);
-        is_touched || self.id.home == node || (self.home.is_some() && self.starts().contains(&node))
+        let was_told = || {
+            self.at_home()
+                .is_some_and(|home| home.nodes.contains(&node))
+        };
+        is_touched || self.id.home == node || was_told()
     }
 
     pub(crate) fn at_home(&self) -> Option<MutexGuard<'_, AtHome>> {
@@ -297,13 +301,15 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
 
     /// The query cannot go on; told to whoever asked.
     pub(crate) fn fail(&self, failure: Failure) {
-        self.halt.end();
         if let Some(mut home) = self.at_home() {
+            // Before anything stops: whoever finds it stopped asks why, and would take what it has for the whole answer.
             home.failure.get_or_insert(failure);
             drop(home);
+            self.halt.end();
             self.news();
             return;
         }
+        self.halt.end();
         let what = match failure {
             Failure::Elsewhere { node, what } if node != self.ground.here() => {
                 format!("node {node}: {what}")
@@ -327,8 +333,8 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
                 self.sections.len()
             ));
         }
-        if self.is_last(at.section) && self.home.is_none() {
-            return Err("the last section is walked where the query was asked".to_owned());
+        if self.is_last(at.section) && (self.home.is_none() || at.in_place) {
+            return Err("the last section is walked by whoever asked the query".to_owned());
         }
         self.stage(at).arrive(from, rows);
         self.schedule(at);

@@ -7,7 +7,7 @@ use crate::node::{Node, PartsQuery};
 use crate::run::work::Advance;
 use crate::run::{At, Run, Shipped};
 use crate::terms::PartTerms;
-use explore::{Chunk, Prepared, Status, Stop, WalkError};
+use explore::{Chunk, Prepared, Status, Stop, StopReason, WalkError};
 use rdf::Ticket;
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,7 +48,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Running<P, T> {
         let news = self.news()?;
         let at = self.last();
         let advanced = self.run.stage(at).advance(&self.run, at, out);
-        if advanced.is_err() || advanced.as_ref().is_ok_and(|one| *one == Advance::Over) {
+        if matches!(advanced, Err(_) | Ok(Advance::Over | Advance::Halted)) {
             let failure = self.failure();
             self.finish();
             failure?;
@@ -61,6 +61,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Running<P, T> {
             Advance::Idle => Status::Pending(news),
             Advance::Waits(ticket) => Status::Pending(ticket),
             Advance::Over => Status::Done,
+            Advance::Halted => return Err(WalkError::Stopped(StopReason::Cancelled)),
         })
     }
 

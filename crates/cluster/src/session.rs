@@ -170,7 +170,11 @@ impl Session {
     /// Keeps what all that were asked have answered.
     fn keep(&self, asked: &Asked, answers: Vec<Answer>) -> Option<Common> {
         let mut kept = self.kept();
-        let bytes = bytes_of(&answers);
+        let asked_bytes = match &asked.want {
+            Want::IdsOfKeys(_, keys) => keys.iter().map(Vec::len).sum::<usize>() as u64,
+            _ => 0,
+        };
+        let bytes = bytes_of(&answers) + asked_bytes;
         if let Err(refused) = self.memory.try_reserve(bytes) {
             kept.failure.get_or_insert(refused.into());
             return None;

@@ -242,6 +242,11 @@ impl Database {
         options: &Options,
     ) -> Result<Database, OpenError> {
         let graph = self.graph();
+        if graph.parts.is_some() {
+            return Err(OpenError::Cluster(
+                "the graph is in parts already".to_owned(),
+            ));
+        }
         Database::over_parts(
             PartNodes::in_process(&graph, placement, nodes, options)?,
             options,
@@ -282,8 +287,9 @@ impl Database {
     }
 
     fn new(graph: Graph, changes: Changes, options: &Options) -> Database {
+        let of_nodes = graph.parts.as_ref().map(|parts| Arc::clone(parts.pool()));
+        let pool = of_nodes.unwrap_or_else(|| Pool::new(options.memory_pool_bytes));
         let published = Arc::new(RwLock::new(Arc::new(graph)));
-        let pool = Pool::new(options.memory_pool_bytes);
         let kept = KeptVersions::new(options.keep_snapshots, options.memory_pool_bytes);
         let kept = Arc::new(kept);
         let scrub: Arc<Scrub> = Arc::default();

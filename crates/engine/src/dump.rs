@@ -30,12 +30,24 @@ pub enum DumpError {
     NoSuchGraph(String),
 }
 
+/// Refuses a graph in parts, of which nothing is here.
+fn whole(graph: &Graph) -> Result<(), DumpError> {
+    match &graph.parts {
+        None => Ok(()),
+        Some(parts) => Err(DumpError::View(ViewError::Elsewhere {
+            node: parts.nodes()[0].ground().here(),
+            what: "graphs in parts are not given as documents yet".to_owned(),
+        })),
+    }
+}
+
 /// Gives every quad of a part to `take`, those of a named graph as quads of the default graph.
 pub(crate) fn part(
     graph: &Graph,
     part: QuadSelection,
     take: &mut dyn FnMut(QuadRef<'_>) -> io::Result<()>,
 ) -> Result<u64, DumpError> {
+    whole(graph)?;
     let mut total = 0;
     let mut terms = [(); 3].map(|()| TermBuffer::for_output());
     let mut name = (None, TermBuffer::new());
@@ -102,6 +114,7 @@ pub fn named(
 
 /// The id of a named graph that holds something; [`DumpError::NoSuchGraph`] where there is none.
 pub fn find(graph: &Graph, name: &str) -> Result<VertexId, DumpError> {
+    whole(graph)?;
     let mut ids = Vec::new();
     // A name is looked up as it is: a lenient load may have made a graph of any.
     let term = NamedNodeRef::new_unchecked(name);
@@ -114,6 +127,10 @@ pub fn find(graph: &Graph, name: &str) -> Result<VertexId, DumpError> {
 
 /// The names of the named graphs that are IRIs; `None` where there are more than `max` graphs.
 pub fn names(graph: &Graph, max: u64) -> Result<Option<Vec<String>>, DumpError> {
+    if graph.parts.is_some() {
+        // There may be more.
+        return Ok(None);
+    }
     let ids = graph.snapshot.named_graphs()?;
     if ids.len() as u64 > max {
         return Ok(None);

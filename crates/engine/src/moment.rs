@@ -133,7 +133,8 @@ impl Graph {
     /// An error where files were damaged after their blocks had been verified ([`GraphVersion::damage`]): for whoever has read all that it needs, before it says
     /// that its answer is whole.
     pub fn sound(&self) -> Result<(), QueryError> {
-        match self.damage() {
+        let of_parts = self.parts.as_ref().and_then(|parts| parts.damage());
+        match self.damage().or(of_parts) {
             None => Ok(()),
             Some(damage) => Err(QueryError::from(damage).with_hint(
                 "restore the file or a backup and open the store again; `somersault check` names \

@@ -20,7 +20,7 @@ mod walk;
 pub use cluster::{Fetched, Figures, Mode, Shipped};
 pub use open::{NodeOptions, part_node};
 
-use crate::budget::Budget;
+use crate::budget::{Budget, Pool};
 use crate::error::{Kind, QueryError};
 use crate::open_error::OpenError;
 use cluster::Visit;
@@ -36,6 +36,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use store::Snapshot;
 use store::cut::PartView;
+use store::view::ViewError;
 
 /// The edges that a node has.
 pub type Part = PartView<Snapshot>;
@@ -56,6 +57,8 @@ const LOOK: Duration = Duration::from_millis(20);
 pub struct PartNodes {
     nodes: Vec<Arc<PartNode>>,
     mode: Mode,
+    /// Memory of all queries of this process.
+    pool: Arc<Pool>,
     /// Which of them is asked next.
     turn: AtomicUsize,
     _runner: Runner,
@@ -72,11 +75,17 @@ impl fmt::Debug for PartNodes {
 
 impl PartNodes {
     /// The nodes of this process, in order, which run from now on; at least one (asserted).
-    pub fn new(nodes: Vec<Arc<PartNode>>, mode: Mode, runner: Runner) -> PartNodes {
+    pub(crate) fn new(
+        nodes: Vec<Arc<PartNode>>,
+        mode: Mode,
+        pool: Arc<Pool>,
+        runner: Runner,
+    ) -> PartNodes {
         assert!(!nodes.is_empty(), "a process is a node or several");
         PartNodes {
             nodes,
             mode,
+            pool,
             turn: AtomicUsize::new(0),
             _runner: runner,
         }
@@ -87,9 +96,20 @@ impl PartNodes {
         &self.nodes
     }
 
+    /// Memory of all queries of this process.
+    pub(crate) fn pool(&self) -> &Arc<Pool> {
+        &self.pool
+    }
+
     /// How rows come to what they need, where a query does not say.
     pub fn mode(&self) -> Mode {
         self.mode
+    }
+
+    /// What was found damaged of the graph's parts here, after their blocks had been verified.
+    pub(crate) fn damage(&self) -> Option<ViewError> {
+        let mut nodes = self.nodes.iter();
+        nodes.find_map(|node| node.ground().part().part().damage())
     }
 
     /// Terms of each kind in the whole graph.

@@ -254,8 +254,11 @@ impl Query {
             let at = parameter.0 as usize;
             let mut cells = TermBuffer::new();
             let id = self.constants[at].unwrap_or(VertexId::UNBOUND);
-            // It was found in this dictionary, so what fails is reading it, which the walk will say.
-            if self.graph.dictionary.terms(&[id], &mut cells).is_ok()
+            // It was found there, so what fails is reading it, which the walk will say.
+            let terms = Terms::of(&self.graph, &self.context.budget);
+            if terms
+                .terms(&self.context.limits(), &[id], &mut cells)
+                .is_ok()
                 && let Some(term) = cells.get(0)
             {
                 plan.to_mut().constants[at] = term.into_owned();

@@ -62,9 +62,10 @@ impl Tally {
     ) -> Result<(), Impossible> {
         let is_over = section < self.complete;
         let counted = self.sections.get_mut(section).filter(|_| !is_over);
-        counted.ok_or(Impossible)?.taken += tables;
+        let counted = counted.ok_or(Impossible)?;
+        counted.taken = counted.taken.checked_add(tables).ok_or(Impossible)?;
         match self.sections.get_mut(section + 1) {
-            Some(next) => next.made += made,
+            Some(next) => next.made = next.made.checked_add(made).ok_or(Impossible)?,
             None if made > 0 => return Err(Impossible),
             None => {}
         }

@@ -27,6 +27,8 @@ pub(crate) enum Advance {
     Waits(Ticket),
     /// It gives nothing any more.
     Over,
+    /// The query was told to stop.
+    Halted,
 }
 
 impl Stage {
@@ -77,7 +79,7 @@ impl Stage {
         for _ in 0..CALLS {
             if run.halt.is_over() {
                 work.execution = None;
-                return Ok(Advance::Over);
+                return Ok(Advance::Halted);
             }
             if !work.outbox.flush_stuck(run, at, &mut work.made)? {
                 return Ok(Advance::Idle);

@@ -130,14 +130,17 @@ impl<'k> Simulation<'k> {
                 let Some(here) = self.nodes[node.index()].clone() else {
                     return true;
                 };
-                here.handle(events.into_iter());
-                while here.work() {}
-                self.walk(node.0);
-                while here.work() {}
-                // So that somebody looks at the limits.
-                let mut none = Vec::new();
-                here.ground().fabric().poll(&mut none, LOOK);
-                here.handle(none.into_iter());
+                let mut events = events;
+                loop {
+                    here.handle(events.drain(..));
+                    while here.work() {}
+                    self.walk(node.0);
+                    while here.work() {}
+                    // Once nothing is there, its next step comes soon, so that somebody looks at the limits.
+                    if here.ground().fabric().poll(&mut events, LOOK) == 0 {
+                        break;
+                    }
+                }
             }
         }
         true

@@ -175,6 +175,11 @@ struct Reader {
 
 impl Reader {
     fn new(graph: &Graph, texts: &[String]) -> Result<Reader, QueryError> {
+        if graph.parts.is_some() {
+            return Err(refused(
+                "the graph is in parts, whose statistics are their nodes'",
+            ));
+        }
         let terms: Result<Vec<Term>, QueryError> = texts
             .iter()
             .map(|text| {

@@ -72,7 +72,7 @@ impl PartNodes {
             let node = part_node(snapshot, dictionary, fabric, kind, &host)?;
             started.push((Arc::new(node), host));
         }
-        PartNodes::start(started, nodes.mode, None)
+        PartNodes::start(started, nodes.mode, pool, None)
     }
 
     /// All parts of a directory (`cut`, `load --parts`), each with a node of this process. Errors: one is missing, is of
@@ -103,18 +103,19 @@ impl PartNodes {
             let node = part_node(snapshot, dictionary, fabric, kind, &host)?;
             started.push((Arc::new(node), host));
         }
-        PartNodes::start(started, nodes.mode, None)
+        PartNodes::start(started, nodes.mode, pool, None)
     }
 
     /// Nodes of this process, which run from now on.
-    pub fn start(
+    pub(crate) fn start(
         nodes: Vec<(Arc<PartNode>, Arc<PartHost>)>,
         mode: Mode,
+        pool: Arc<Pool>,
         told: Option<&Notice>,
     ) -> Result<PartNodes, OpenError> {
         let here = nodes.iter().map(|(node, _)| Arc::clone(node)).collect();
         let runner = Runner::start(nodes, told).map_err(failed)?;
-        Ok(PartNodes::new(here, mode, runner))
+        Ok(PartNodes::new(here, mode, pool, runner))
     }
 }
 

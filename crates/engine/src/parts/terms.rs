@@ -9,7 +9,7 @@ use crate::moment::Graph;
 use crate::output::decode::ROWS_MAX;
 use explore::{Limits, WalkError, wait_for};
 use oxrdf::TermRef;
-use rdf::{Lexicon, Progress, Tag, VertexId};
+use rdf::{Lexicon, Progress, Tag, TermBuffer, VertexId};
 use std::sync::Arc;
 
 /// What a request looks terms up in.
@@ -26,6 +26,22 @@ impl<'g> Terms<'g> {
         match &graph.parts {
             None => Terms::Here(graph),
             Some(parts) => Terms::Parts(parts.visit(budget).1),
+        }
+    }
+
+    /// Appends the terms of ids, as [`Lexicon::terms`] does.
+    pub(crate) fn terms(
+        &self,
+        limits: &Limits<'_>,
+        ids: &[VertexId],
+        terms: &mut TermBuffer,
+    ) -> Result<(), QueryError> {
+        match self {
+            Terms::Here(graph) => Ok(graph.dictionary.terms(ids, terms)?),
+            Terms::Parts(visit) => {
+                fetched(visit, limits, ids, &[])?;
+                Ok(visit.lexicon().terms(ids, terms)?)
+            }
         }
     }
 

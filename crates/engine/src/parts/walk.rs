@@ -72,6 +72,6 @@ impl Query {
             }
         }
         let ended = running.prepared(|prepared| end(prepared, limits));
-        ended.unwrap_or(Ok(()))
+        ended.expect("it has ended, so it was prepared")
     }
 }

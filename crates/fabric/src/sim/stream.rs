@@ -15,6 +15,8 @@ const WINDOW_BYTES: usize = 256 << 10;
 
 /// When a segment is sent again, for the first time and at the longest.
 const RESEND_MIN: Duration = Duration::from_millis(20);
+/// The same once something of what was lost has come.
+const RESEND_SOON: Duration = Duration::from_millis(1);
 const RESEND_MAX: Duration = Duration::from_millis(400);
 
 /// How many segments are sent again at once.
@@ -186,7 +188,13 @@ impl Stream {
         }
         if self.unacknowledged.len() < before {
             self.resend_after = RESEND_MIN;
-            self.resend_at = now + RESEND_MIN;
+            // What stands behind what was lost is lost, too, mostly: one acknowledgement asks for the next at once, or a
+            // backlog of small segments would be made good in steps of that time long after the weather is calm.
+            self.resend_at = if self.unacknowledged.is_empty() {
+                now + RESEND_MIN
+            } else {
+                now + RESEND_SOON
+            };
         }
     }
 }
