@@ -14,7 +14,7 @@ use explore::StepProfile;
 use oxrdf::Term;
 use query::explain::Outline;
 use query::plan::{ConstantId, Form, Plan};
-use rdf::{Lexicon, TermBuffer, VertexId};
+use rdf::{TermBuffer, VertexId};
 use std::borrow::Cow;
 use std::fmt::Write;
 use std::sync::Arc;
