@@ -36,7 +36,7 @@ const EXCEPTIONS: &[Exception] = &[
         check: "authority",
         path: "crates/fabric/src/clock.rs",
         what: ".elapsed()",
-        reason: "the same clock, read",
+        reason: "the same clock, read by whoever asks the fabric for the time",
     },
     Exception {
         check: "authority",
