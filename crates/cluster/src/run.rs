@@ -135,7 +135,7 @@ fn lock<V>(mutex: &Mutex<V>) -> MutexGuard<'_, V> {
 }
 
 impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
-    /// A query that begins here. `nodes`: whom it is sent to, where it was asked here.
+    /// A query that begins here.
     pub(crate) fn new(
         id: QueryId,
         ground: &Arc<Ground<P, T>>,

@@ -62,17 +62,12 @@ impl PartNodes {
         let snapshots = cut.in_memory().map_err(failed)?;
         let dictionaries = cut_in_memory(&graph.dictionary, placement).map_err(failed)?;
         let kind = graph.snapshot.type_vertex();
-        let fabrics = Local::nodes(placement.nodes());
-        let pool = Pool::new(options.memory_pool_bytes);
-        let mut started = Vec::new();
-        for ((snapshot, files), fabric) in snapshots.into_iter().zip(dictionaries).zip(fabrics) {
-            let dictionary = PartDictionary::open(files).map_err(failed)?;
-            let host = PartHost::new(Arc::clone(&pool), options.service.clone(), nodes.workers);
-            let fabric: Arc<dyn Fabric> = fabric;
-            let node = part_node(snapshot, dictionary, fabric, kind, &host)?;
-            started.push((Arc::new(node), host));
-        }
-        PartNodes::start(started, nodes.mode, pool, None)
+        let dictionaries = dictionaries.into_iter().map(PartDictionary::open);
+        let dictionaries = dictionaries
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(failed)?;
+        let parts = snapshots.into_iter().zip(dictionaries).collect();
+        PartNodes::here(parts, kind, nodes, options)
     }
 
     /// All parts of a directory (`cut`, `load --parts`), each with a node of this process. Errors: one is missing, is of
@@ -95,9 +90,20 @@ impl PartNodes {
         let kind = parts
             .iter()
             .find_map(|(snapshot, _)| snapshot.type_vertex());
+        PartNodes::here(parts, kind, nodes, options)
+    }
+
+    /// All parts of a graph, by node, each with a node of this process.
+    fn here(
+        parts: Vec<(Snapshot, PartDictionary)>,
+        kind: Option<VertexId>,
+        nodes: &NodeOptions,
+        options: &Options,
+    ) -> Result<PartNodes, OpenError> {
+        let fabrics = Local::nodes(parts.len() as u16);
         let pool = Pool::new(options.memory_pool_bytes);
         let mut started = Vec::new();
-        for ((snapshot, dictionary), fabric) in parts.into_iter().zip(Local::nodes(count)) {
+        for ((snapshot, dictionary), fabric) in parts.into_iter().zip(fabrics) {
             let host = PartHost::new(Arc::clone(&pool), options.service.clone(), nodes.workers);
             let fabric: Arc<dyn Fabric> = fabric;
             let node = part_node(snapshot, dictionary, fabric, kind, &host)?;
