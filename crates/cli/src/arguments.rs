@@ -493,7 +493,7 @@ pub struct Cut {
     /// Where the parts go: a directory that is made where there is none. Parts that are there are replaced
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
-    /// Terms that first came together lie together in blocks of 2^BITS [default: 14]
+    /// Terms that first came together lie together in blocks of 2^BITS [default: 14, fewer for a small graph]
     #[arg(long, value_name = "BITS")]
     pub block_bits: Option<u8>,
 }

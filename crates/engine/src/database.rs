@@ -32,7 +32,6 @@ use crate::request::start;
 use crate::request::warnings::EmptyDefault;
 use crate::running::Running;
 use crate::sync::RwLock;
-use rdf::Placement;
 use rdf::dictionary::Dictionary;
 use std::any::Any;
 use std::path::Path;
@@ -41,6 +40,7 @@ use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use store::Snapshot;
+use store::cut::Deal;
 use store::directory;
 use store::disk::{Disk, RealDisk};
 use store::log::LogFigures;
@@ -237,7 +237,7 @@ impl Database {
     /// The graph as it is now, cut into parts in memory, each with a node of this process.
     pub fn in_nodes(
         &self,
-        placement: &Placement,
+        deal: &Deal,
         nodes: &NodeOptions,
         options: &Options,
     ) -> Result<Database, OpenError> {
@@ -248,7 +248,7 @@ impl Database {
             ));
         }
         Database::over_parts(
-            PartNodes::in_process(&graph, placement, nodes, options)?,
+            PartNodes::in_process(&graph, deal, nodes, options)?,
             options,
         )
     }

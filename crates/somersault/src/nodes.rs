@@ -2,3 +2,4 @@
 
 pub use engine::parts::{Fetched, Figures, Mode, NodeOptions, PartNodes, Shipped};
 pub use rdf::{Placement, PlacementError};
+pub use store::cut::Deal;

@@ -9,13 +9,12 @@
 //! the room of the whole once more while it runs. Which part an edge lies in: [`store::part_of`].
 
 use crate::load::{LoadProgress, LoadReport, Request, Source, StoreError, fold_log, load};
-use rdf::Placement;
 use std::io;
 use std::path::{Path, PathBuf};
 use store::cut::cut_store;
 use store::disk::RealDisk;
 
-pub use store::cut::{CutSizes, CutStoreError, PartSizes, part_name};
+pub use store::cut::{CutSizes, CutStoreError, Deal, PartSizes, part_name};
 
 /// Where a load in parts has the whole meanwhile, within the directory of parts.
 const WHOLE: &str = ".whole";
@@ -25,7 +24,7 @@ const WHOLE: &str = ".whole";
 pub enum PartsError {
     /// There are no such parts.
     #[error(transparent)]
-    Placement(#[from] rdf::placement::PlacementError),
+    Placement(#[from] rdf::PlacementError),
     /// The files could not be loaded, or the store's log not be written into its files.
     #[error(transparent)]
     Load(#[from] StoreError),
@@ -42,36 +41,12 @@ pub enum PartsError {
     },
 }
 
-/// How a graph is cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Blocks {
-    /// Nodes, each of which gets a part.
-    pub nodes: u16,
-    /// Ids of one kind that lie together: two to the power of it.
-    pub shift: u8,
-}
-
-impl Blocks {
-    /// Blocks of the usual size for so many nodes.
-    pub fn of(nodes: u16) -> Blocks {
-        Blocks {
-            nodes,
-            shift: Placement::SHIFT,
-        }
-    }
-
-    fn placement(self) -> Result<Placement, PartsError> {
-        let slots = Placement::SLOTS;
-        Ok(Placement::in_turn(self.nodes, self.shift, slots)?)
-    }
-}
-
 /// Cuts the store at `location` into parts in the directory `parts`. Changes that are in its log only are written into its
 /// files before.
-pub fn cut(location: &Path, parts: &Path, blocks: Blocks) -> Result<CutSizes, PartsError> {
-    let placement = blocks.placement()?;
+pub fn cut(location: &Path, parts: &Path, deal: &Deal) -> Result<CutSizes, PartsError> {
+    deal.check()?;
     fold_log(location)?;
-    Ok(cut_store(&RealDisk, location, parts, &placement)?)
+    Ok(cut_store(&RealDisk, location, parts, deal)?)
 }
 
 /// Loads sources into parts in the directory `parts`, which take the place of those that are there.
@@ -79,13 +54,13 @@ pub fn load_in_parts(
     parts: &Path,
     sources: Vec<Source<'_>>,
     request: &Request,
-    blocks: Blocks,
+    deal: &Deal,
     progress: &dyn LoadProgress,
 ) -> Result<(LoadReport, CutSizes), PartsError> {
-    let placement = blocks.placement()?;
+    deal.check()?;
     let whole = Whole::begin(parts)?;
     let report = load(&whole.path, sources, request, progress)?;
-    let sizes = cut_store(&RealDisk, &whole.path, parts, &placement)?;
+    let sizes = cut_store(&RealDisk, &whole.path, parts, deal)?;
     whole.remove()?;
     Ok((report, sizes))
 }

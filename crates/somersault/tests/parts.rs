@@ -3,13 +3,16 @@
 use somersault::load::{Request as LoadRequest, Source, Syntax, Unwatched, load};
 use somersault::nodes::{Mode, NodeOptions};
 use somersault::output::Collected;
-use somersault::parts::{Blocks, PartSizes, PartsError, cut, load_in_parts, part_name};
+use somersault::parts::{Deal, PartSizes, PartsError, cut, load_in_parts, part_name};
 use somersault::{Database, OpenError, Options, Request, UpdateRequest, upkeep};
 use std::fs;
 use std::path::Path;
 
 /// Blocks of a few ids, so that a small graph is in all parts.
-const BLOCKS: Blocks = Blocks { nodes: 3, shift: 2 };
+const DEAL: Deal = Deal::Evenly {
+    nodes: 3,
+    shift: Some(2),
+};
 
 fn lines() -> String {
     let line = |at: u64| {
@@ -44,7 +47,7 @@ fn a_store_is_cut_with_what_its_log_holds() {
     };
     database.update(&request).expect("it commits");
     drop(database);
-    let sizes = cut(&store, &parts, BLOCKS).expect("it is cut");
+    let sizes = cut(&store, &parts, &DEAL).expect("it is cut");
     assert_eq!(sizes.sum(|part| part.out_edges), 401);
     assert_eq!(sizes.sum(PartSizes::edges), 802);
     assert_eq!(findings(&parts), Vec::<String>::new());
@@ -81,7 +84,7 @@ fn a_load_in_parts_leaves_the_parts_alone() {
             &parts,
             source(&text),
             &LoadRequest::default(),
-            BLOCKS,
+            &DEAL,
             &Unwatched,
         );
         let (report, sizes) = loaded.expect("it loads");
@@ -111,12 +114,15 @@ fn a_load_that_fails_leaves_no_whole() {
     let directory = tempfile::tempdir().expect("a directory");
     let parts = directory.path().join("parts");
     let bad = source("<http://e/a> <http://e/p> .\n");
-    let failed = load_in_parts(&parts, bad, &LoadRequest::default(), BLOCKS, &Unwatched);
+    let failed = load_in_parts(&parts, bad, &LoadRequest::default(), &DEAL, &Unwatched);
     assert!(matches!(failed, Err(PartsError::Load(_))));
     assert_eq!(fs::read_dir(&parts).expect("a directory").count(), 0);
-    let none = Blocks { nodes: 0, ..BLOCKS };
+    let none = Deal::Evenly {
+        nodes: 0,
+        shift: None,
+    };
     assert!(matches!(
-        cut(&parts, &directory.path().join("other"), none),
+        cut(&parts, &directory.path().join("other"), &none),
         Err(PartsError::Placement(_))
     ));
 }
@@ -145,7 +151,7 @@ fn parts_are_opened_with_nodes_and_answer_as_the_whole() {
     let [store, parts] = ["store", "parts"].map(|name| directory.path().join(name));
     let text = lines();
     load(&store, source(&text), &LoadRequest::default(), &Unwatched).expect("it loads");
-    cut(&store, &parts, BLOCKS).expect("it is cut");
+    cut(&store, &parts, &DEAL).expect("it is cut");
     let options = Options::default();
     let whole = Database::open(&store, &options).expect("it opens");
     let nodes = NodeOptions::default();

@@ -3,12 +3,11 @@
 //! Makes LUBM of that many universities where there is no store yet, cuts it for each number of nodes (1, 2, 4, 8), checks
 //! the parts together, and prints how even they are, what crosses, and the bytes of each kind of file by edge.
 
-use rdf::placement::Placement;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 use store::check::{IdLimits, PartsCheck};
-use store::cut::{CutSizes, PartSizes, cut_store, part_name};
+use store::cut::{CutSizes, Deal, PartOf, PartSizes, cut_store, part_name};
 use store::directory::open;
 use store::disk::RealDisk;
 use store::load::{LoadOptions, LoadWatch, Source, Syntax, Unwatched, load_into};
@@ -28,9 +27,8 @@ fn main() {
         );
     }
     let mut rest = rest.iter();
-    let shift = rest.next().map_or(Placement::SHIFT, |shift| {
-        shift.parse().expect("a binary logarithm")
-    });
+    let shift = rest.next();
+    let shift = shift.map(|shift| shift.parse().expect("a binary logarithm"));
     let mut nodes: Vec<u16> = rest
         .map(|nodes| nodes.parse().expect("a number of nodes"))
         .collect();
@@ -38,11 +36,14 @@ fn main() {
         nodes.extend([1, 2, 4, 8]);
     }
     for nodes in nodes {
-        let placement = Placement::in_turn(nodes, shift, Placement::SLOTS).expect("a placement");
+        let deal = Deal::Evenly { nodes, shift };
         let start = Instant::now();
-        let sizes = cut_store(&RealDisk, store, parts, &placement).expect("it can be cut");
+        let sizes = cut_store(&RealDisk, store, parts, &deal).expect("it can be cut");
         let seconds = start.elapsed().as_secs_f64();
-        println!("{nodes} parts in blocks of 2^{shift}: {seconds:.1} s");
+        let first = open(&RealDisk, &parts.join(part_name(0))).expect("a part");
+        let mark = PartOf::open(&first).expect("a mark").expect("it is a part");
+        let bits = mark.placement().shift();
+        println!("{nodes} parts in blocks of 2^{bits}: {seconds:.1} s");
         print(&sizes);
         check(nodes, parts);
     }

@@ -18,9 +18,11 @@
 //! all), twice: a column's spans come before its rows.
 //!
 //! - [`Cut`]: from graph to graphs, on a disk or in memory; [`PartView`]: a part as a node sees it that knows of all;
+//! - [`deal`]: which node gets which slots, so that parts are even;
 //! - [`sizes`]: how even the parts are, and what crosses between them;
 //! - [`store`]: from a store directory to one of parts.
 
+pub mod deal;
 mod dictionary;
 mod graphs;
 pub mod part_of;
@@ -29,6 +31,7 @@ pub mod sizes;
 pub mod store;
 mod view;
 
+pub use deal::Deal;
 pub use dictionary::open_part_dictionary;
 pub use part_of::PartOf;
 pub use sizes::{CutSizes, PartSizes};
@@ -42,7 +45,7 @@ use crate::segment::writer::{GraphWriter, SegmentShape, write_tables};
 use crate::snapshot::{Snapshot, SnapshotError};
 use crate::source::Fault;
 use crate::view::{GraphView, SegmentKey};
-use rdf::placement::Placement;
+use rdf::placement::{Placement, PlacementError};
 use rdf::{Direction, PredicateId, Tag, VertexId};
 use rows::HeldRows;
 use std::io;
@@ -68,6 +71,9 @@ pub enum CutError {
     /// A part that was just written could not be opened.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
+    /// There are no such nodes or blocks.
+    #[error(transparent)]
+    Placement(PlacementError),
     /// The graph is a part itself.
     #[error("it is part {node} of {nodes} of a graph: only a whole graph can be cut")]
     IsPart {
@@ -84,6 +90,16 @@ impl From<Fault> for CutError {
     }
 }
 
+/// Only what is whole can be cut.
+fn refuse_part(whole: &Snapshot) -> Result<(), CutError> {
+    whole.part_of().map_or(Ok(()), |part| {
+        Err(CutError::IsPart {
+            node: part.node(),
+            nodes: part.placement().nodes(),
+        })
+    })
+}
+
 /// A graph that is being cut.
 pub struct Cut<'g> {
     whole: &'g Snapshot,
@@ -98,12 +114,7 @@ impl<'g> Cut<'g> {
         placement: Placement,
         fingerprint: u128,
     ) -> Result<Cut<'g>, CutError> {
-        if let Some(part) = whole.part_of() {
-            return Err(CutError::IsPart {
-                node: part.node(),
-                nodes: part.placement().nodes(),
-            });
-        }
+        refuse_part(whole)?;
         Ok(Cut {
             whole,
             placement,

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 use store::check::{IdLimits, PartsCheck, check_graph};
 use store::cut::{
-    Cut, CutError, CutStoreError, PartSizes, PartView, cut_store, open_part, part_name,
+    Cut, CutError, CutStoreError, Deal, PartSizes, PartView, cut_store, open_part, part_name,
 };
 use store::delta::{Change, Layer, Version, merge, write_base};
 use store::directory::open;
@@ -691,14 +691,47 @@ fn text(number: u64) -> String {
     (0..number).map(line).collect()
 }
 
+/// What everybody points at lies with a node that has little else.
+#[test]
+fn slots_are_dealt_out_so_that_parts_are_even() {
+    let disk = sim_disk();
+    let person = |number: usize| {
+        format!(
+            "<http://e/{number}> <http://e/phone> \"none\" .\n<http://e/{number}> <http://e/knows> <http://e/{}> .\n\
+             <http://e/{number}> <http://e/age> \"{}\"^^<http://www.w3.org/2001/XMLSchema#integer> .\n",
+            number + 1,
+            number % 50
+        )
+    };
+    load(&disk, &(0..2000).map(person).collect::<String>()).unwrap();
+    let [store, parts] = [STORE, PARTS].map(Path::new);
+    let imbalance = |deal: &Deal| {
+        let sizes = cut_store(&disk, store, parts, deal).unwrap();
+        assert_eq!(sizes.sum(PartSizes::edges), 12_000);
+        sizes.imbalance(PartSizes::edges)
+    };
+    assert!(imbalance(&Deal::By(placement(4, 5))) > 1.3);
+    let even = Deal::Evenly {
+        nodes: 4,
+        shift: None,
+    };
+    assert!(imbalance(&even) < 1.02);
+    let mut together = PartsCheck::default();
+    for node in 0..4 {
+        let opened = open(&disk, &parts.join(part_name(node))).unwrap();
+        assert_eq!(together.add(&opened, &IdLimits::NONE), []);
+    }
+    assert_eq!(together.finish(), []);
+}
+
 #[test]
 fn a_store_is_cut_into_stores() {
     let disk = sim_disk();
     load(&disk, &text(300)).unwrap();
     let [store, parts] = [STORE, PARTS].map(Path::new);
     let placement = placement(3, 4);
-    let sizes = cut_store(&disk, store, parts, &placement).unwrap();
-    let again = cut_store(&disk, store, parts, &placement).unwrap();
+    let sizes = cut_store(&disk, store, parts, &Deal::By(placement.clone())).unwrap();
+    let again = cut_store(&disk, store, parts, &Deal::By(placement.clone())).unwrap();
     assert_eq!(sizes, again, "parts that are there are replaced");
     let total = |of: &dyn Fn(&PartSizes) -> u64| sizes.sum(of);
     assert_eq!(total(&|part| part.out_edges), 600);
@@ -739,9 +772,14 @@ fn what_cannot_be_cut_is_left_as_it_is() {
     load(&disk, &text(20)).unwrap();
     let [store, parts] = [STORE, PARTS].map(Path::new);
     let first = parts.join(part_name(0));
-    cut_store(&disk, store, parts, &placement(2, 2)).unwrap();
+    cut_store(&disk, store, parts, &Deal::By(placement(2, 2))).unwrap();
     // A part is not cut, and nothing is loaded into it.
-    let of_part = cut_store(&disk, &first, Path::new("/data/other"), &placement(2, 2));
+    let of_part = cut_store(
+        &disk,
+        &first,
+        Path::new("/data/other"),
+        &Deal::By(placement(2, 2)),
+    );
     assert!(of_part.unwrap_err().to_string().contains("part 0 of 2"));
     let source = Source::reader("test.nq", &b"<http://e/a> <http://e/p> <http://e/b> ."[..]);
     let options = LoadOptions::new(1, [7; 16]);
@@ -754,7 +792,7 @@ fn what_cannot_be_cut_is_left_as_it_is() {
     let whole = Path::new("/data").join(part_name(0));
     let source = Source::reader("test.nq", &b"<http://e/a> <http://e/p> <http://e/b> ."[..]);
     load_into(&disk, &whole, vec![source], &options, unwatched()).unwrap();
-    let over = cut_store(&disk, store, Path::new("/data"), &placement(2, 2));
+    let over = cut_store(&disk, store, Path::new("/data"), &Deal::By(placement(2, 2)));
     assert!(matches!(over, Err(CutStoreError::Occupied { .. })));
     let opened = open(&disk, &whole).unwrap();
     assert_eq!(opened.manifest().counts["quads"], 1);
@@ -766,10 +804,10 @@ fn parts_of_other_graphs_are_told() {
     let disk = sim_disk();
     let [store, parts] = [STORE, PARTS].map(Path::new);
     load(&disk, &text(20)).unwrap();
-    cut_store(&disk, store, parts, &placement(2, 2)).unwrap();
+    cut_store(&disk, store, parts, &Deal::By(placement(2, 2))).unwrap();
     load(&disk, &text(30)).unwrap();
     let later = Path::new("/data/later");
-    cut_store(&disk, store, later, &placement(2, 2)).unwrap();
+    cut_store(&disk, store, later, &Deal::By(placement(2, 2))).unwrap();
     let mut together = PartsCheck::default();
     for path in [parts.join(part_name(0)), later.join(part_name(1))] {
         let opened = open(&disk, &path).unwrap();
@@ -788,7 +826,7 @@ fn a_damaged_mark_is_an_error() {
     let disk = sim_disk();
     load(&disk, &text(20)).unwrap();
     let [store, parts] = [STORE, PARTS].map(Path::new);
-    cut_store(&disk, store, parts, &placement(2, 2)).unwrap();
+    cut_store(&disk, store, parts, &Deal::By(placement(2, 2))).unwrap();
     let path = parts.join(part_name(1));
     let opened = open(&disk, &path).unwrap();
     let mark = opened.directory().join("part");

@@ -5,7 +5,7 @@ use crate::exit::{Code, Failure, Outcome};
 use crate::say::say;
 use crate::settings;
 use crate::verbs::input;
-use somersault::parts::{self, Blocks, CutSizes, PartSizes, PartsError};
+use somersault::parts::{self, CutSizes, Deal, PartSizes, PartsError};
 use somersault::units::format_size;
 use std::path::Path;
 use std::time::Instant;
@@ -14,9 +14,11 @@ use std::time::Instant;
 pub fn run(flags: &Cut, file: Option<&Path>) -> Outcome {
     settings::check(&settings::layers(file)?)?;
     let begun = Instant::now();
-    let mut blocks = Blocks::of(flags.parts);
-    blocks.shift = flags.block_bits.unwrap_or(blocks.shift);
-    let sizes = parts::cut(&flags.location, &flags.output, blocks).map_err(failure)?;
+    let deal = Deal::Evenly {
+        nodes: flags.parts,
+        shift: flags.block_bits,
+    };
+    let sizes = parts::cut(&flags.location, &flags.output, &deal).map_err(failure)?;
     describe(&sizes);
     let seconds = begun.elapsed().as_secs_f64();
     say!("cut into {} parts, {seconds:.1} s", sizes.parts.len());

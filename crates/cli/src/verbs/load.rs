@@ -12,7 +12,7 @@ use crate::verbs::input::{Input, failure, finish, run_watched};
 use crate::verbs::{cut, send};
 use somersault::config::Config;
 use somersault::load::{OnError, load};
-use somersault::parts::{Blocks, load_in_parts};
+use somersault::parts::{Deal, load_in_parts};
 use std::path::{Path, PathBuf};
 
 /// Runs the verb.
@@ -42,8 +42,11 @@ pub fn run(flags: &Load, file: Option<&Path>) -> Outcome {
     };
     let mut sizes = None;
     let report = run_watched("load", false, |watch| {
-        let blocks = Blocks::of(parts);
-        let loaded = load_in_parts(location, sources, &request, blocks, watch);
+        let deal = Deal::Evenly {
+            nodes: parts,
+            shift: None,
+        };
+        let loaded = load_in_parts(location, sources, &request, &deal, watch);
         let (report, cut) = loaded.map_err(cut::failure)?;
         sizes = Some(cut);
         Ok(report)

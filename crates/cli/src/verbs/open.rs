@@ -11,7 +11,7 @@ use server::outbound::{AllowList, HttpServices};
 use somersault::config::Config;
 use somersault::device::{self, Accelerator, Offload};
 use somersault::load::{MemoryError, Request, Source, StoreError, Syntax, load_in_memory_then};
-use somersault::nodes::{NodeOptions, Placement};
+use somersault::nodes::{Deal, NodeOptions};
 use somersault::parts::part_name;
 use somersault::{Database, Live, OpenError, Options, upkeep};
 use std::path::Path;
@@ -51,12 +51,12 @@ pub fn in_nodes(whole: Database, spread: Nodes, config: &Config) -> Result<Datab
     let Some(nodes) = spread.nodes else {
         return Ok(whole);
     };
-    let placement = Placement::in_turn(nodes, Placement::SHIFT, Placement::SLOTS);
-    let placement =
-        placement.map_err(|error| Failure::new(Code::Usage, format!("--nodes: {error}")))?;
+    let deal = Deal::Evenly { nodes, shift: None };
+    deal.check()
+        .map_err(|error| Failure::new(Code::Usage, format!("--nodes: {error}")))?;
     let options = options(&without_device(config), config)?;
     let run = node_options(spread);
-    whole.in_nodes(&placement, &run, &options).map_err(failure)
+    whole.in_nodes(&deal, &run, &options).map_err(failure)
 }
 
 /// A store directory of which no query is asked that a device could help with.

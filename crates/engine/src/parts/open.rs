@@ -9,12 +9,12 @@ use crate::open_error::OpenError;
 use crate::options::Options;
 use cluster::{Ground, Host, Node};
 use fabric::{Fabric, Local};
+use rdf::VertexId;
 use rdf::dictionary::part::{PartDictionary, cut_in_memory};
-use rdf::{Placement, VertexId};
 use std::path::Path;
 use std::sync::Arc;
 use store::Snapshot;
-use store::cut::{Cut, PartOf, PartView, open_part, part_name};
+use store::cut::{Cut, Deal, PartOf, PartView, open_part, part_name};
 use store::delta::{GraphVersion, Version};
 use store::directory;
 use store::disk::RealDisk;
@@ -48,7 +48,7 @@ impl PartNodes {
     /// A whole graph, cut into parts in memory, each with a node of this process.
     pub fn in_process(
         graph: &GraphVersion,
-        placement: &Placement,
+        deal: &Deal,
         nodes: &NodeOptions,
         options: &Options,
     ) -> Result<PartNodes, OpenError> {
@@ -58,6 +58,8 @@ impl PartNodes {
                 "the store has changes that are not in its files yet: compact it first",
             ));
         }
+        let placement = deal.placement(whole, graph.dictionary.counts().iris);
+        let placement = &placement.map_err(failed)?;
         let cut = Cut::new(whole, placement.clone(), OF_THIS_PROCESS).map_err(failed)?;
         let snapshots = cut.in_memory().map_err(failed)?;
         let dictionaries = cut_in_memory(&graph.dictionary, placement).map_err(failed)?;

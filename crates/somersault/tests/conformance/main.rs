@@ -17,7 +17,7 @@ mod support;
 use oxrdf::Dataset;
 use share::Share;
 use somersault::device::Accelerator;
-use somersault::nodes::{Mode, NodeOptions, Placement};
+use somersault::nodes::{Deal, Mode, NodeOptions, Placement};
 use somersault::output::{Collected, ResultFormat};
 use somersault::{
     Database, GraphTarget, GraphWrite, Kind as Failure, Query, QueryError, Request, UpdateRequest,
@@ -229,7 +229,7 @@ fn check(case: &SuiteCase, asking: &mut Asking) -> Verdict {
     if let Some((nodes, mode)) = asking.nodes {
         let placement = Placement::in_turn(nodes, 1, 64).map_err(|error| error.to_string())?;
         let run = NodeOptions { mode, workers: 1 };
-        let parts = database.in_nodes(&placement, &run, &engine::options_of(case)?);
+        let parts = database.in_nodes(&Deal::By(placement), &run, &engine::options_of(case)?);
         database = parts.map_err(|error| error.to_string())?;
     }
     let text = case.text()?;

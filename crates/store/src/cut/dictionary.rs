@@ -75,22 +75,27 @@ pub(super) struct DictionaryCut<'d> {
 }
 
 impl<'d> DictionaryCut<'d> {
+    /// The dictionary of a whole store.
+    pub(super) fn open(opened: &Opened) -> Result<DictionaryView, LoadError> {
+        let live = Arc::new(LiveDictionary::new(Arc::new(open_parts(opened)?.1)));
+        Ok(live.view(live.counts()))
+    }
+
     /// Of the dictionary of a whole store.
     pub(super) fn new(
-        opened: &Opened,
+        view: DictionaryView,
         placement: &'d Placement,
         files: Vec<&'d dyn PartFiles>,
         disk: &'d dyn Disk,
         scratch: &'d Path,
-    ) -> Result<DictionaryCut<'d>, LoadError> {
-        let live = Arc::new(LiveDictionary::new(Arc::new(open_parts(opened)?.1)));
-        Ok(DictionaryCut {
-            view: live.view(live.counts()),
+    ) -> DictionaryCut<'d> {
+        DictionaryCut {
+            view,
             placement,
             files,
             disk,
             scratch,
-        })
+        }
     }
 
     /// Writes all files of all parts.

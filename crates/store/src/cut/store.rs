@@ -15,10 +15,11 @@
 //!
 //! A store's log is not cut: its changes have to be in its files ([`CutStoreError::Pending`]).
 
+use super::deal::Deal;
 use super::dictionary::{DictionaryCut, open_part_dictionary};
 use super::part_of::PartOf;
 use super::sizes::CutSizes;
-use super::{Cut, CutError};
+use super::{Cut, CutError, refuse_part};
 use crate::directory::{
     self, BeginError, Manifest, NewGeneration, OpenError, Opened, SNAPSHOT_COUNT, beside,
 };
@@ -29,7 +30,6 @@ use crate::log::{self, LogError};
 use crate::parts::PartFiles;
 use crate::snapshot::{Snapshot, SnapshotError};
 use rdf::dictionary::part::PartDictionary;
-use rdf::placement::Placement;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
@@ -93,7 +93,7 @@ pub fn cut_store(
     disk: &dyn Disk,
     store: &Path,
     parts: &Path,
-    placement: &Placement,
+    deal: &Deal,
 ) -> Result<CutSizes, CutStoreError> {
     let opened = directory::open(disk, store)?;
     let path = || store.to_owned();
@@ -104,11 +104,16 @@ pub fn cut_store(
         return Err(CutStoreError::Streams { path: path() });
     }
     let whole = Snapshot::open(&opened)?;
-    let cut = Cut::new(&whole, placement.clone(), fingerprint(opened.manifest()));
-    let cut = cut.map_err(|source| CutStoreError::Cut {
+    let failed = |source| CutStoreError::Cut {
         path: path(),
         source,
-    })?;
+    };
+    refuse_part(&whole).map_err(failed)?;
+    let dictionary = DictionaryCut::open(&opened)?;
+    let placement = deal.placement(&whole, dictionary.counts().iris);
+    let placement = &placement.map_err(failed)?;
+    let cut = Cut::new(&whole, placement.clone(), fingerprint(opened.manifest()));
+    let cut = cut.map_err(failed)?;
     directory::make_directory(disk, parts)?;
     let mut sizes = CutSizes::default();
     let mut generations = Vec::new();
@@ -123,7 +128,7 @@ pub fn cut_store(
     }
     let scratch = generations[0].directory();
     let files = generations.iter().map(|files| files as &dyn PartFiles);
-    DictionaryCut::new(&opened, placement, files.collect(), disk, scratch)?.write()?;
+    DictionaryCut::new(dictionary, placement, files.collect(), disk, scratch).write()?;
     for (generation, part) in generations.into_iter().zip(&sizes.parts) {
         let mut counts = BTreeMap::from([("quads".to_owned(), part.out_edges)]);
         for name in ["terms", BLANK_NODES_COUNT, SNAPSHOT_COUNT] {
