@@ -133,6 +133,14 @@ impl Desk {
         lost.map(|(_, request)| arrived(request)).collect()
     }
 
+    /// Forgets who waits for what: the node is over.
+    pub(crate) fn forget(&self) {
+        let forgotten = std::mem::take(&mut *self.state());
+        // Within the lock somebody who was waited for might ask for it.
+        drop(forgotten);
+        self.changed.notify_all();
+    }
+
     /// One of a ticket's requests is done with, and what came is kept.
     pub(crate) fn done(&self, ticket: Ticket) {
         let mut state = self.state();

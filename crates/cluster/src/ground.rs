@@ -52,6 +52,13 @@ struct Commons {
     statistics: Option<Arc<Statistics>>,
 }
 
+impl<P, T> Ground<P, T> {
+    /// Forgets who waits for what: the node is over.
+    pub(crate) fn forget(&self) {
+        self.desk.forget();
+    }
+}
+
 impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
     /// A node with this part, of which a planner is told this. `kind` is `rdf:type`, if it is stored. Asserts that the fabric has as many nodes as the
     /// placement.

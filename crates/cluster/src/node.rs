@@ -125,6 +125,15 @@ impl<P, T> State<P, T> {
     }
 }
 
+/// Queries know their node's ground and scheduler. Where these know queries, in who waits for a ticket and in what is to be
+/// done, they would keep each other for ever.
+impl<P, T> Drop for Node<P, T> {
+    fn drop(&mut self) {
+        self.ground.forget();
+        self.scheduler.forget();
+    }
+}
+
 impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
     /// A node on this ground.
     pub fn new(ground: Ground<P, T>, host: Arc<dyn Host>) -> Node<P, T> {

@@ -459,6 +459,12 @@ impl<P, T> Scheduler<P, T> {
         }
     }
 
+    /// Forgets what is to be done: the node is over.
+    pub(crate) fn forget(&self) {
+        let queue = std::mem::take(&mut *lock(&self.queue));
+        drop(queue);
+    }
+
     pub(crate) fn host(&self) -> &Arc<dyn Host> {
         &self.host
     }

@@ -3,7 +3,7 @@
 //! ```text
 //!  0        4     5     8          16         24
 //!  +--------+-----+-----+----------+----------+----------------+
-//!  | length | kind| 0 0 0| sequence | checksum | body (length)  |
+//!  | length | kind| sum | sequence | checksum | body (length)  |
 //!  +--------+-----+-----+----------+----------+----------------+
 //! ```
 //!
@@ -11,8 +11,14 @@
 //! first 16 bytes and of the body. A stream that is authenticated cannot be changed by others; sequence and checksum are
 //! there for faults of our own and of memory, and for simulations of them.
 //!
+//! The sum is three bytes of xxh3 of length, kind and sequence, compared before the body is waited for. Without it a damaged
+//! length held the stream up until that many bytes had come: heartbeats fill it slowly, so the link did not look silent, and
+//! its messages came seconds late or never (found by the cluster's simulation, seed 92).
+//!
 //! Invariant: nothing is allocated on a peer's word. A length is compared with its bound when the head has arrived, and a body
 //! grows with what has arrived of it.
+
+use std::ops::Range;
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -20,6 +26,9 @@ use crate::limits::{FRAME_PIECE_BYTES, Limits};
 
 /// Bytes before a body.
 pub(crate) const HEAD_BYTES: usize = 24;
+
+/// Where the sum of a head lies in it.
+const SUM: Range<usize> = 5..8;
 
 /// Bytes of a piece in a body: key, generation, offset, length.
 pub(crate) const PIECE_BYTES: usize = FRAME_PIECE_BYTES;
@@ -105,6 +114,8 @@ pub(crate) enum FrameError {
     OutOfSequence { expected: u64, found: u64 },
     #[error("the checksum of frame {0} is wrong")]
     Damaged(u64),
+    #[error("the head of frame {0} is damaged")]
+    DamagedHead(u64),
     #[error("a frame of kind {kind:?} has {bytes} bytes, which is no such frame")]
     Malformed { kind: Kind, bytes: usize },
     #[error("a frame of kind {0:?} came at a wrong time")]
@@ -134,6 +145,8 @@ impl Draft {
         head.extend_from_slice(&(length as u32).to_le_bytes());
         head.extend_from_slice(&[self.kind.number(), 0, 0, 0]);
         head.extend_from_slice(&sequence.to_le_bytes());
+        let sum = head_sum(&head);
+        head[SUM].copy_from_slice(&sum);
         let sum = checksum(&head, &self.prefix, &self.rest);
         head.extend_from_slice(&sum.to_le_bytes());
         head.extend_from_slice(&self.prefix);
@@ -148,6 +161,15 @@ impl Draft {
 /// The longest body between two nodes that belong together.
 pub(crate) fn body_bytes_max(limits: &Limits) -> usize {
     PREFIX_BYTES + limits.pieces_max * PIECE_BYTES + limits.message_bytes_max
+}
+
+/// Of a head whose length, kind and sequence are there.
+fn head_sum(head: &[u8]) -> [u8; 3] {
+    let mut sum = Xxh3::new();
+    sum.update(&head[..SUM.start]);
+    sum.update(&head[SUM.end..16]);
+    let sum = sum.digest().to_le_bytes();
+    [sum[0], sum[1], sum[2]]
 }
 
 fn checksum(head: &[u8], prefix: &[u8], rest: &[u8]) -> u64 {
@@ -226,12 +248,15 @@ impl Decoder {
             return Err(FrameError::TooLong { bytes, bytes_max });
         }
         let number = self.head[4];
-        if usize::from(number) >= KINDS.len() || self.head[5..8] != [0; 3] {
+        if usize::from(number) >= KINDS.len() {
             return Err(FrameError::NoSuchKind(number));
         }
         let (expected, found) = (self.sequence, self.word(8));
         if expected != found {
             return Err(FrameError::OutOfSequence { expected, found });
+        }
+        if head_sum(&self.head) != self.head[SUM] {
+            return Err(FrameError::DamagedHead(expected));
         }
         Ok(())
     }
@@ -385,12 +410,7 @@ mod tests {
             for bit in 0..8 {
                 let mut changed = bytes.clone();
                 changed[at] ^= 1 << bit;
-                // A greater length waits for bytes that never come; all else is an error.
-                let frames = decode(&changed, 1000);
-                assert!(
-                    frames.is_err() || (at < 4 && frames.unwrap().is_empty()),
-                    "{at}, {bit}"
-                );
+                assert!(decode(&changed, 1000).is_err(), "{at}, {bit}");
             }
         }
     }
@@ -419,6 +439,8 @@ mod tests {
         decoder.body_bytes_max = 1 << 30;
         let mut head = long[..HEAD_BYTES].to_vec();
         head[..4].copy_from_slice(&(1_u32 << 29).to_le_bytes());
+        let sum = head_sum(&head);
+        head[SUM].copy_from_slice(&sum);
         assert_eq!(decoder.next(&mut &head[..]), Ok(None));
         assert!(decoder.body.capacity() <= FIRST_RESERVE_BYTES);
     }

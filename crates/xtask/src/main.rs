@@ -1,5 +1,5 @@
 //! Chores, by one entry point: `cargo xtask check`, `tidy`, `conformance`, `long`,
-//! `instructions`, `kernels`, `mutants`, `fuzz`, `plot`, `model`, `miri`.
+//! `instructions`, `kernels`, `mutants`, `fuzz`, `plot`, `model`, `miri`, `simulate`.
 //!
 //! Invariant: whatever `.ci/run` demands, `cargo xtask check` demands too, on any machine that
 //! has Rust and a C compiler; a tool that is not installed is named and left out, never silently, and
@@ -22,6 +22,7 @@ mod miri;
 mod model;
 mod mutants;
 mod plot;
+mod simulate;
 mod tally;
 mod tidy;
 
@@ -47,6 +48,9 @@ usage: cargo xtask CHORE
   fuzz [TARGET...] [--seconds N] [--keep]
                the fuzzing targets for N seconds each (600; 0 replays what is kept); --keep keeps
                what was found, as small as it can be
+  simulate --seeds N [--seed S]
+               queries on a cluster whose simulated nodes and links fail: N seeds, from S on; S alone is
+               told step by step
   plot CDF.csv OUT.svg
                the distributions that `somersault bench mix --cdf CDF.csv` wrote, as a picture
 ";
@@ -71,6 +75,10 @@ fn main() -> ExitCode {
         ["kernels", "--write"] => kernels::run(kernels::Use::Write).map(|held| held == Some(true)),
         ["fuzz", ref rest @ ..] => match fuzz::Wanted::of_words(rest) {
             Some(wanted) => fuzz::run(&wanted),
+            None => return misused(),
+        },
+        ["simulate", ref rest @ ..] => match simulate::Seeds::of_words(rest) {
+            Some(wanted) => simulate::run(&wanted),
             None => return misused(),
         },
         ["plot", from, to] => plot::run(Path::new(from), Path::new(to)),

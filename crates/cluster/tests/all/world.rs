@@ -6,7 +6,7 @@ use cluster::{Figures, Ground, Host, Mode, Node, PartTerms, PartsQuery, Running,
 use explore::describe::{Edges, Seeds, describe};
 use explore::environment::Service;
 use explore::limits::Unlimited;
-use explore::{Chunk, Limits, MemoryBudget, Status};
+use explore::{Chunk, Limits, MemoryBudget, MemoryExceeded, Status};
 use fabric::{Event, Fabric, Local};
 use oxrdf::vocab::rdf as vocabulary;
 use oxrdf::{Dataset, NamedNode, Term, TermRef};
@@ -17,7 +17,7 @@ use rdf::dictionary::key_hash;
 use rdf::{Lexicon, LexiconError, Placement, Tag, TermBuffer, VertexId, key};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use testkit::collected::Collected;
 use testkit::plain_graph::{PlainGraph, Quad};
@@ -147,15 +147,32 @@ impl PartTerms for Owned {
     }
 }
 
-/// Gives memory without end.
+/// Gives memory without end, and counts what is held.
+#[derive(Default)]
+pub struct Counted(AtomicU64);
+
+impl MemoryBudget for Counted {
+    fn try_reserve(&self, bytes: u64) -> Result<(), MemoryExceeded> {
+        self.0.fetch_add(bytes, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn release(&self, bytes: u64) {
+        let before = self.0.fetch_sub(bytes, Ordering::Relaxed);
+        assert!(before >= bytes, "{bytes} bytes of {before} are given back");
+    }
+}
+
+/// Gives its nodes memory without end.
 #[derive(Default)]
 pub struct Generous {
     pub service: Option<Arc<dyn Service + Send>>,
+    memory: Arc<Counted>,
 }
 
 impl Host for Generous {
     fn memory(&self, _bytes: u64) -> Arc<dyn MemoryBudget + Send> {
-        Arc::new(Unlimited)
+        Arc::clone(&self.memory) as Arc<_>
     }
 
     fn service(&self) -> Option<Arc<dyn Service + Send>> {
@@ -189,7 +206,10 @@ impl Matter {
             kind: terms.id(&vocabulary::TYPE.into_owned().into()),
             placement: Placement::in_turn(parts, 1, 64).expect("a placement"),
             terms: Arc::new(terms),
-            host: Arc::new(Generous { service }),
+            host: Arc::new(Generous {
+                service,
+                ..Generous::default()
+            }),
         }
     }
 
@@ -211,6 +231,16 @@ impl Matter {
             Statistics::default(),
         );
         Arc::new(Node::new(ground, Arc::clone(&self.host) as Arc<dyn Host>))
+    }
+
+    /// Memory for a query, of which all nodes count together what is held.
+    pub fn memory(&self) -> Arc<Counted> {
+        Arc::clone(&self.host.memory)
+    }
+
+    /// Bytes that queries hold, on all nodes.
+    pub fn held_bytes(&self) -> u64 {
+        self.host.memory.0.load(Ordering::Relaxed)
     }
 
     /// The term of an id.
