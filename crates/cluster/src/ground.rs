@@ -16,7 +16,7 @@ use crate::terms::PartTerms;
 use fabric::{Fabric, FabricError, NodeId};
 use hashbrown::HashMap;
 use query::statistics::Statistics;
-use rdf::{Direction, Placement, Tag, Ticket, VertexId};
+use rdf::{Direction, Placement, PredicateId, Tag, Ticket, VertexId};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
@@ -40,6 +40,8 @@ pub struct Ground<P, T> {
     /// Of the part.
     statistics: Statistics,
     desk: Desk,
+    /// By number, whether a predicate has it.
+    predicates: Vec<bool>,
     common: RwLock<Commons>,
     backlog: Mutex<BTreeMap<u16, VecDeque<Vec<u8>>>>,
 }
@@ -75,7 +77,14 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
             placement.nodes(),
             "a placement is of the nodes that there are"
         );
+        let mut predicates = Vec::new();
+        for PredicateId(number) in part.predicates() {
+            let number = number as usize;
+            predicates.resize(predicates.len().max(number + 1), false);
+            predicates[number] = true;
+        }
         Ground {
+            predicates,
             here: fabric.here().0,
             desk: Desk::new(fabric.life()),
             fabric,
@@ -239,6 +248,14 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
     /// Sends a message, now or when the peer has room. An error: it will never arrive.
     pub(crate) fn send(&self, to: u16, message: &Message) -> Result<(), FabricError> {
         let bytes = message.encode();
+        let bytes_max = self.fabric.facts().limits.message_bytes_max;
+        if bytes.len() > bytes_max {
+            // One that waits is not looked at again, so this is said now.
+            return Err(FabricError::TooLong {
+                bytes: bytes.len() as u64,
+                bytes_max: bytes_max as u64,
+            });
+        }
         let mut backlog = self.backlog();
         if let Some(waiting) = backlog.get_mut(&to) {
             waiting.push_back(bytes);
@@ -296,17 +313,34 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
         self.commons().statistics.clone()
     }
 
+    /// Whether a number is one that a predicate has, on all nodes alike.
+    fn knows(&self, predicate: PredicateId) -> bool {
+        let known = self.predicates.get(predicate.0 as usize);
+        known.copied().unwrap_or(false)
+    }
+
+    /// The answer to a question that came from elsewhere, or why there is none.
+    fn answer_to(&self, question: &Question) -> Result<Answer, String> {
+        let asked = question.segment().map(|segment| segment.predicate);
+        if let Some(PredicateId(number)) =
+            asked.filter(|asked| *asked != PredicateId::SIGNATURE && !self.knows(*asked))
+        {
+            return Err(format!("there is no predicate of number {number}"));
+        }
+        self.unguarded(question).map_err(|error| error.to_string())
+    }
+
     /// Answers a question of another node.
     pub(crate) fn answer(&self, from: u16, request: u64, question: &Question) {
         let mut out = Writer::default();
-        match self.unguarded(question) {
+        match self.answer_to(question) {
             Ok(answer) => {
                 out.byte(0);
                 answer.write(&mut out);
             }
-            Err(error) => {
+            Err(what) => {
                 out.byte(1);
-                out.bytes(error.to_string().as_bytes());
+                out.bytes(what.as_bytes());
             }
         }
         let mut pieces = out.0.chunks(PIECE_BYTES).peekable();
@@ -330,6 +364,15 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
         };
         let question = &arrived.asked.questions[arrived.place].1;
         let answer = read_answer(&arrived.bytes, question);
+        let answer = answer.and_then(|answer| {
+            let mut named = answer.predicates().iter();
+            match named.find(|predicate| !self.knows(**predicate)) {
+                Some(PredicateId(number)) => Err(format!(
+                    "it answered with a predicate of number {number}, which there is not"
+                )),
+                None => Ok(answer),
+            }
+        });
         let answer = answer.map_err(|what| Failure::Elsewhere { node: from, what });
         self.keep(arrived.asked.answered(arrived.place, answer));
         self.desk.done(arrived.ticket);

@@ -6,6 +6,7 @@
 //!  Took    how many tables were worked off, and      Room    a table was worked off: another may come
 //!          where rows went because of them           End     of a query, and why
 //!  Failed  a node cannot go on with a query          Unknown a query that rows have come for
+//!  Nonsense  what came last was no message
 //! ```
 //!
 //! Each is a byte for its kind and its fields, in [`crate::bytes`]. They lie in a fabric's frames, which have length and
@@ -104,7 +105,14 @@ pub(crate) enum Message {
     End(QueryId),
     /// Rows have come for a query that the sender does not know: whoever was asked is to tell it.
     Unknown(QueryId),
+    /// The receiver sent what is no message: neither can rely on what it waits for.
+    Nonsense {
+        what: String,
+    },
 }
+
+/// The kind of [`Message::Nonsense`].
+const NONSENSE: u8 = 9;
 
 impl Message {
     pub(crate) fn encode(&self) -> Vec<u8> {
@@ -167,8 +175,17 @@ impl Message {
                 out.byte(8);
                 write_query(*query, &mut out);
             }
+            Message::Nonsense { what } => {
+                out.byte(NONSENSE);
+                out.bytes(what.as_bytes());
+            }
         }
         out.0
+    }
+
+    /// Whether bytes say of themselves that they are a [`Message::Nonsense`]: where they are none, nobody answers that.
+    pub(crate) fn is_nonsense(bytes: &[u8]) -> bool {
+        bytes.first() == Some(&NONSENSE)
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Result<Message, Malformed> {
@@ -214,6 +231,9 @@ impl Message {
             },
             7 => Message::End(read_query(from)?),
             8 => Message::Unknown(read_query(from)?),
+            NONSENSE => Message::Nonsense {
+                what: from.text()?.to_owned(),
+            },
             _ => return Err(from.malformed("a message of no kind")),
         })
     }
@@ -356,6 +376,9 @@ mod tests {
             },
             Message::End(query),
             Message::Unknown(query),
+            Message::Nonsense {
+                what: "neither".to_owned(),
+            },
         ]);
         messages
     }

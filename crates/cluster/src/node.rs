@@ -11,6 +11,7 @@
 //! A node that is away fails the queries that sent rows to it or were begun there; others go on. Nothing of a query that has
 //! ended is believed: what still comes for it is dropped.
 
+use crate::bytes::Malformed;
 use crate::error::Failure;
 use crate::ground::Ground;
 use crate::host::Host;
@@ -23,12 +24,12 @@ use crate::terms::PartTerms;
 use crate::visit::Visit;
 use explore::{MemoryBudget, Stop};
 use fabric::Event;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 use oxsdatatypes::DateTime;
 use query::plan::Plan;
 use query::wire::decode_rows;
 use rdf::VertexId;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -91,7 +92,8 @@ struct State<P, T> {
     runs: HashMap<QueryId, Arc<Run<P, T>>>,
     early: HashMap<QueryId, Vec<(u16, Message)>>,
     early_messages: usize,
-    ended: HashSet<QueryId>,
+    /// Those that have ended here; and why, where they could not begin.
+    ended: HashMap<QueryId, Option<String>>,
     ended_order: VecDeque<QueryId>,
     figures: Figures,
 }
@@ -103,7 +105,7 @@ impl<P, T> Default for State<P, T> {
             runs: HashMap::new(),
             early: HashMap::new(),
             early_messages: 0,
-            ended: HashSet::new(),
+            ended: HashMap::new(),
             ended_order: VecDeque::new(),
             figures: Figures::default(),
         }
@@ -111,8 +113,9 @@ impl<P, T> Default for State<P, T> {
 }
 
 impl<P, T> State<P, T> {
-    fn end(&mut self, id: QueryId) -> Option<Arc<Run<P, T>>> {
-        if self.ended.insert(id) {
+    /// Forgets a query: its run, and who sent rows before it began.
+    fn end(&mut self, id: QueryId, why: Option<String>) -> (Option<Arc<Run<P, T>>>, BTreeSet<u16>) {
+        if self.ended.insert(id, why).is_none() {
             self.ended_order.push_back(id);
             if self.ended_order.len() > ENDED_MAX
                 && let Some(oldest) = self.ended_order.pop_front()
@@ -120,8 +123,10 @@ impl<P, T> State<P, T> {
                 self.ended.remove(&oldest);
             }
         }
-        self.early_messages -= self.early.remove(&id).map_or(0, |messages| messages.len());
-        self.runs.remove(&id)
+        let early = self.early.remove(&id).unwrap_or_default();
+        self.early_messages -= early.len();
+        let senders = early.iter().map(|(from, _)| *from).collect();
+        (self.runs.remove(&id), senders)
     }
 }
 
@@ -169,9 +174,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
             match event {
                 Event::Message { from, bytes } => match Message::decode(&bytes) {
                     Ok(message) => self.message(from.0, message),
-                    Err(error) => {
-                        self.away(from.0, &format!("it sent what is no message: {error}"));
-                    }
+                    Err(error) => self.nonsense(from.0, &bytes, &error),
                 },
                 Event::Room { to } => self.ground.has_room(to.0),
                 Event::Down { node, cause, .. } => self.away(node.0, &cause.to_string()),
@@ -304,7 +307,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
 
     /// Frees what a query has here.
     pub(crate) fn close(&self, id: QueryId) {
-        let run = self.state().end(id);
+        let (run, _) = self.state().end(id, None);
         if let Some(run) = run {
             self.note(&run);
             run.halt.end();
@@ -337,6 +340,12 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
             Message::End(query) if query.home == from => self.close(query),
             Message::End(_) => {}
             Message::Unknown(query) => self.unknown(from, query),
+            Message::Nonsense { what } => {
+                self.away(
+                    from,
+                    &format!("it could not read what was sent to it: {what}"),
+                );
+            }
             Message::Rows { query, .. } => {
                 if let Some(message) = self.early(query, from, message) {
                     self.of_run(from, message);
@@ -348,33 +357,61 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
         }
     }
 
-    /// Keeps a message for a query that is not known yet; gives back one of a query that is, or has ended.
+    /// A message that is none: nothing that the two nodes still wait for from each other can be relied on, on both sides.
+    fn nonsense(&self, from: u16, bytes: &[u8], error: &Malformed) {
+        self.away(from, &format!("it sent what is no message: {error}"));
+        // Whoever cannot read this one answers it with nothing.
+        if !Message::is_nonsense(bytes) {
+            let what = error.to_string();
+            let _ = self.ground.send(from, &Message::Nonsense { what });
+        }
+    }
+
+    /// Keeps a message for a query that is not known yet; gives back one of a query that is.
     fn early(&self, query: QueryId, from: u16, message: Message) -> Option<Message> {
         let mut state = self.state();
-        let is_known = state.runs.contains_key(&query) || state.ended.contains(&query);
-        if is_known || query.home == self.ground.here() {
+        if state.runs.contains_key(&query) || query.home == self.ground.here() {
             return Some(message);
         }
+        if let Some(why) = state.ended.get(&query).cloned() {
+            drop(state);
+            if let Some(what) = why {
+                let _ = self.ground.send(from, &Message::Failed { query, what });
+            }
+            return None;
+        }
+        let is_first = !state.early.contains_key(&query);
         if state.early_messages >= EARLY_MAX {
             drop(state);
-            self.refuse(query, "too much has come for queries that have not begun");
+            self.give_up(
+                query,
+                Some(from),
+                "too much has come for queries that have not begun",
+            );
             return None;
         }
         state.early_messages += 1;
-        let early = state.early.entry(query).or_default();
-        early.push((from, message));
-        let is_first = early.len() == 1;
+        state.early.entry(query).or_default().push((from, message));
         drop(state);
         if is_first {
             let asked = self.ground.send(query.home, &Message::Unknown(query));
             if let Err(error) = asked {
-                // Whoever sent rows knows who waits for them.
-                self.close(query);
-                let what = format!("node {}: {error}", query.home);
-                let _ = self.ground.send(from, &Message::Failed { query, what });
+                self.give_up(query, None, &format!("node {}: {error}", query.home));
             }
         }
         None
+    }
+
+    /// A query cannot begin here. Whoever was asked may be out of reach, so all are told that have sent rows for it, or will.
+    fn give_up(&self, query: QueryId, from: Option<u16>, what: &str) {
+        let (_, mut senders) = self.state().end(query, Some(what.to_owned()));
+        senders.extend(from);
+        senders.insert(query.home);
+        for sender in senders {
+            let what = what.to_owned();
+            // Who is away has lost the query, or will not miss its rows.
+            let _ = self.ground.send(sender, &Message::Failed { query, what });
+        }
     }
 
     /// Rows have come to a node for a query that was asked here.
@@ -428,26 +465,27 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
         }
     }
 
-    fn refuse(&self, query: QueryId, what: &str) {
-        let what = what.to_owned();
-        // Where that does not arrive, nobody waits for it.
-        let _ = self
-            .ground
-            .send(query.home, &Message::Failed { query, what });
-    }
-
     /// A query of another node begins.
     fn begin(&self, from: u16, query: QueryId, begin: &Begin) {
+        if query.home != from {
+            return;
+        }
         let mut state = self.state();
-        if query.home != from || state.runs.contains_key(&query) || state.ended.contains(&query) {
+        if let Some(why) = state.ended.get(&query).cloned() {
+            drop(state);
+            if let Some(what) = why {
+                self.give_up(query, None, &what);
+            }
+            return;
+        }
+        if state.runs.contains_key(&query) {
             return;
         }
         let run = match self.run(query, begin) {
             Ok(run) => Arc::new(run),
             Err(what) => {
-                state.end(query);
                 drop(state);
-                self.refuse(query, &what);
+                self.give_up(query, None, &what);
                 return;
             }
         };
@@ -513,9 +551,12 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
                 run.fail(Failure::Elsewhere { node, what });
             }
         }
-        let mut state = self.state();
-        let forgotten = state.early.extract_if(|query, _| query.home == node);
-        let forgotten: usize = forgotten.map(|(_, messages)| messages.len()).sum();
-        state.early_messages -= forgotten;
+        let state = self.state();
+        let unknown = state.early.keys().filter(|query| query.home == node);
+        let unknown: Vec<QueryId> = unknown.copied().collect();
+        drop(state);
+        for query in unknown {
+            self.give_up(query, None, &format!("node {node}: {what}"));
+        }
     }
 }

@@ -293,6 +293,20 @@ impl Question {
         })
     }
 
+    /// The segment that it is about.
+    pub(crate) fn segment(&self) -> Option<SegmentKey> {
+        match self {
+            Question::Set(SetName::Keys(segment) | SetName::KeysOfGraph(segment, _))
+            | Question::Extent(segment, _)
+            | Question::Lists(segment, ..) => Some(*segment),
+            Question::Set(SetName::Vertices(_) | SetName::NamedGraphs)
+            | Question::PredicatesOf(..)
+            | Question::KeysOfIds(_)
+            | Question::IdsOfKeys(..)
+            | Question::Statistics => None,
+        }
+    }
+
     /// Whether an answer is one to this question, as far as that can be told: for one that came from elsewhere.
     pub(crate) fn fits(&self, answer: &Answer) -> bool {
         match (self, answer) {
@@ -366,6 +380,14 @@ fn read_direction(from: &mut Reader<'_>) -> Result<Direction, Malformed> {
 }
 
 impl Answer {
+    /// The numbers of predicates in it.
+    pub(crate) fn predicates(&self) -> &[PredicateId] {
+        match self {
+            Answer::PredicatesOf(predicates, _) => predicates,
+            _ => &[],
+        }
+    }
+
     pub(crate) fn write(&self, out: &mut Writer) {
         match self {
             Answer::Set(set) => {

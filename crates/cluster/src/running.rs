@@ -49,7 +49,12 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Running<P, T> {
         let at = self.last();
         let advanced = self.run.stage(at).advance(&self.run, at, out);
         if matches!(advanced, Err(_) | Ok(Advance::Over | Advance::Halted)) {
-            let failure = self.failure();
+            let is_whole = matches!(advanced, Ok(Advance::Over));
+            let failure = if is_whole {
+                self.failed()
+            } else {
+                self.failure()
+            };
             self.finish();
             failure?;
         }
@@ -78,7 +83,16 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Running<P, T> {
         Ok(*home.news.get_or_insert_with(|| desk.open()))
     }
 
+    /// Why there is no answer. A helper's time is over as soon as ours, and its word of that may come before we look.
     fn failure(&self) -> Result<(), WalkError> {
+        if let Some(reason) = self.run.halt.asked_to() {
+            return Err(WalkError::Stopped(reason));
+        }
+        self.failed()
+    }
+
+    /// What somebody could not go on for.
+    fn failed(&self) -> Result<(), WalkError> {
         let home = self.run.at_home().expect("it was asked here");
         match home.failure.clone() {
             Some(failure) => Err(ViewError::from(failure).into()),

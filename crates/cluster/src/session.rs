@@ -14,7 +14,7 @@ use explore::MemoryBudget;
 use hashbrown::HashMap;
 use query::statistics::Statistics;
 use rdf::{Direction, PredicateId, Tag, Ticket, VertexId};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use store::view::SegmentKey;
 
 /// Something that is here or comes.
@@ -42,7 +42,8 @@ pub(crate) enum Want {
 
 /// Something wanted, on its way: whom what was asked, and what came.
 pub(crate) struct Asked {
-    pub(crate) session: Arc<Session>,
+    /// Gone once its query has ended: an answer that is under way keeps nothing, however long it takes.
+    session: Weak<Session>,
     pub(crate) want: Want,
     /// For each node that is asked the question.
     pub(crate) questions: Vec<(u16, Question)>,
@@ -66,7 +67,7 @@ impl Asked {
         questions: Vec<(u16, Question)>,
     ) -> Asked {
         Asked {
-            session: Arc::clone(session),
+            session: Arc::downgrade(session),
             want,
             answers: Mutex::new(vec![None; questions.len()]),
             questions,
@@ -76,10 +77,11 @@ impl Asked {
     /// Takes the answer of one that was asked. When it was the last one, all of them are kept, and what is true of the
     /// graph, whoever asks, is given back.
     pub(crate) fn answered(&self, place: usize, answer: Result<Answer, Failure>) -> Option<Common> {
+        let session = self.session.upgrade()?;
         let answer = match answer {
             Ok(answer) => answer,
             Err(failure) => {
-                self.session.fail(failure);
+                session.fail(failure);
                 return None;
             }
         };
@@ -92,7 +94,7 @@ impl Asked {
             .into_iter()
             .flatten()
             .collect();
-        self.session.keep(self, answers)
+        session.keep(self, answers)
     }
 }
 

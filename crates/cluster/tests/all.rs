@@ -7,5 +7,7 @@ mod conformance;
 mod modes;
 #[path = "all/simulated.rs"]
 mod simulated;
+#[path = "all/strangers.rs"]
+mod strangers;
 #[path = "all/world.rs"]
 mod world;

@@ -46,11 +46,9 @@ impl Halt {
     }
 }
 
-impl Stop for Halt {
-    fn reason(&self) -> Option<StopReason> {
-        if self.is_over() {
-            return Some(StopReason::Cancelled);
-        }
+impl Halt {
+    /// Why whoever asked wants it to end, if so: its time is over, or its own limits say so.
+    pub(crate) fn asked_to(&self) -> Option<StopReason> {
         if self
             .deadline
             .is_some_and(|deadline| self.fabric.now() >= deadline)
@@ -58,6 +56,15 @@ impl Stop for Halt {
             return Some(StopReason::Deadline);
         }
         self.stop.as_ref().and_then(|stop| stop.reason())
+    }
+}
+
+impl Stop for Halt {
+    fn reason(&self) -> Option<StopReason> {
+        if self.is_over() {
+            return Some(StopReason::Cancelled);
+        }
+        self.asked_to()
     }
 
     fn waiting(&self, wait: &mut dyn FnMut()) {

@@ -49,8 +49,13 @@ impl Stage {
             }
         };
         if let Advance::Waits(ticket) = advanced {
-            let waiting = Arc::clone(run);
-            let wake = move || waiting.schedule(at);
+            // Not for longer than the query is there: a journey may take seconds to fail.
+            let waiting = Arc::downgrade(run);
+            let wake = move || {
+                if let Some(run) = waiting.upgrade() {
+                    run.schedule(at);
+                }
+            };
             run.ground.when_done(ticket, Box::new(wake));
         }
         let next = |state| match state {

@@ -21,6 +21,8 @@
 //!
 //! `cargo xtask simulate` runs it; one seed alone is told step by step.
 
+#[path = "simulated/ended.rs"]
+mod ended;
 #[path = "simulated/faults.rs"]
 mod faults;
 #[path = "simulated/shares.rs"]
@@ -29,8 +31,7 @@ mod shares;
 use super::conformance::answer_of;
 use super::world::{Matter, PlainNode};
 use cluster::{Mode, PartsQuery, Running, Visit};
-use explore::limits::Unlimited;
-use explore::{Chunk, Status, WalkError};
+use explore::{Chunk, Status, Stop, StopReason, WalkError};
 use fabric::sim::{Sim, Step};
 use fabric::{Event, Fabric, NodeId};
 use faults::{FAULTS, HEALED, Hits, Kind, RESUMED};
@@ -42,7 +43,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use testkit::collected::Collected;
@@ -133,6 +134,21 @@ struct Simulation<'p> {
     seen: BTreeSet<u16>,
     tally: Tally,
     is_told: bool,
+    /// Stops the query that is asked next.
+    stop: Arc<Cancel>,
+    /// Whether queries are stopped before they have failed or been answered.
+    stops: bool,
+}
+
+/// Stops a query once it is told to.
+#[derive(Default)]
+struct Cancel(AtomicBool);
+
+impl Stop for Cancel {
+    fn reason(&self) -> Option<StopReason> {
+        let is_cancelled = self.0.load(Ordering::Relaxed);
+        is_cancelled.then_some(StopReason::Cancelled)
+    }
 }
 
 impl<'p> Simulation<'p> {
@@ -150,6 +166,8 @@ impl<'p> Simulation<'p> {
             seen: BTreeSet::new(),
             tally: Tally::default(),
             is_told,
+            stop: Arc::default(),
+            stops: false,
         };
         simulation.tell(|| format!("seed {seed}: {nodes} nodes, {kind:?}"));
         for (at, fault) in schedule {
@@ -284,6 +302,7 @@ impl<'p> Simulation<'p> {
                     self.tally.spared += u64::from(is_spared);
                 }
             }
+            Err(WalkError::Stopped(_)) if self.stops => {}
             Err(error) => {
                 let what = format!("{begun:?} to {now:?}: {error}\n{text}");
                 assert!(!is_calm, "nothing failed: {what}");
@@ -320,7 +339,7 @@ impl<'p> Simulation<'p> {
         };
         let known = planned.known;
         let begun = self.sim.now();
-        let memory = self.matter.memory();
+        let memory = self.matter.memory(planned.home);
         let started = node.start(PartsQuery {
             plan: Arc::clone(&known.plan),
             ids: known.ids.clone(),
@@ -331,7 +350,7 @@ impl<'p> Simulation<'p> {
             memory: Arc::clone(&memory) as Arc<_>,
             visit: Visit::new(node.ground(), memory),
             memory_bytes: 1 << 30,
-            stop: Arc::new(Unlimited),
+            stop: Arc::clone(&self.stop) as Arc<_>,
             time: Some(time),
         });
         self.tell(|| format!("node {} is asked, {:?}", planned.home, planned.mode));
@@ -455,10 +474,15 @@ fn simulated(seed: u64, is_told: bool) -> (Tally, u64) {
     }
     while simulation.step(END) {}
     assert!(simulation.under_way.is_empty(), "a query never ended");
-    for node in simulation.nodes.iter().flatten() {
-        assert_eq!(node.queries(), 0, "a query that has ended is known");
+    for (number, node) in (0..).zip(&simulation.nodes) {
+        let known = node.as_ref().map_or(0, |node| node.queries());
+        let left = (known, matter.held_bytes(number));
+        assert_eq!(
+            left,
+            (0, 0),
+            "queries and bytes that node {number} has left"
+        );
     }
-    assert_eq!(matter.held_bytes(), 0, "a query that has ended has memory");
     (simulation.tally, simulation.sim.digest())
 }
 

@@ -48,6 +48,15 @@ impl Owned {
         ids[0]
     }
 
+    /// As a dictionary's part does, it refuses what it is wrongly asked.
+    fn check(&self, owner: u16) -> Result<(), LexiconError> {
+        if owner == self.here {
+            return Ok(());
+        }
+        let what = format!("node {owner} owns what node {} was asked for", self.here);
+        Err(LexiconError::Io(std::io::Error::other(what)))
+    }
+
     fn key(&self, id: VertexId) -> Option<Vec<u8>> {
         Some(match self.term(id)? {
             Term::NamedNode(iri) => iri.as_str().as_bytes().to_vec(),
@@ -111,11 +120,7 @@ impl PartTerms for Owned {
         each: &mut dyn FnMut(Option<&[u8]>),
     ) -> Result<(), LexiconError> {
         for id in ids {
-            assert_eq!(
-                self.placement.owner(*id),
-                self.here,
-                "{id:?} is owned elsewhere"
-            );
+            self.check(self.placement.owner(*id))?;
             each(self.key(*id).as_deref());
         }
         Ok(())
@@ -128,8 +133,7 @@ impl PartTerms for Owned {
         ids: &mut Vec<Option<VertexId>>,
     ) -> Result<(), LexiconError> {
         for key in keys {
-            let owner = self.placement.owner_of_hash(key_hash(key));
-            assert_eq!(owner, self.here, "the hash is owned elsewhere");
+            self.check(self.placement.owner_of_hash(key_hash(key)))?;
             ids.push(self.of_key(kind, key).and_then(|term| self.id(&term)));
         }
         Ok(())
@@ -163,6 +167,13 @@ impl MemoryBudget for Counted {
     }
 }
 
+fn host(service: Option<Arc<dyn Service + Send>>) -> Arc<Generous> {
+    Arc::new(Generous {
+        service,
+        ..Generous::default()
+    })
+}
+
 /// Gives its nodes memory without end.
 #[derive(Default)]
 pub struct Generous {
@@ -190,7 +201,8 @@ pub struct Matter {
     kind: VertexId,
     placement: Placement,
     pub terms: Arc<PlainTerms>,
-    host: Arc<Generous>,
+    /// By node.
+    hosts: Vec<Arc<Generous>>,
 }
 
 impl Matter {
@@ -206,10 +218,9 @@ impl Matter {
             kind: terms.id(&vocabulary::TYPE.into_owned().into()),
             placement: Placement::in_turn(parts, 1, 64).expect("a placement"),
             terms: Arc::new(terms),
-            host: Arc::new(Generous {
-                service,
-                ..Generous::default()
-            }),
+            hosts: std::iter::repeat_n(service, parts.into())
+                .map(host)
+                .collect(),
         }
     }
 
@@ -230,17 +241,18 @@ impl Matter {
             owned,
             Statistics::default(),
         );
-        Arc::new(Node::new(ground, Arc::clone(&self.host) as Arc<dyn Host>))
+        let host = Arc::clone(&self.hosts[usize::from(here)]);
+        Arc::new(Node::new(ground, host as Arc<dyn Host>))
     }
 
-    /// Memory for a query, of which all nodes count together what is held.
-    pub fn memory(&self) -> Arc<Counted> {
-        Arc::clone(&self.host.memory)
+    /// Memory for a query of a node, which counts what all of them hold.
+    pub fn memory(&self, node: u16) -> Arc<Counted> {
+        Arc::clone(&self.hosts[usize::from(node)].memory)
     }
 
-    /// Bytes that queries hold, on all nodes.
-    pub fn held_bytes(&self) -> u64 {
-        self.host.memory.0.load(Ordering::Relaxed)
+    /// Bytes that queries hold on a node.
+    pub fn held_bytes(&self, node: u16) -> u64 {
+        self.memory(node).0.load(Ordering::Relaxed)
     }
 
     /// The term of an id.

@@ -1,0 +1,229 @@
+//! Messages that are none, or say what cannot be: an error on both sides, no panic, and nobody waits.
+
+use super::world::{Matter, World};
+use cluster::{Mode, PartsQuery, Visit};
+use explore::limits::Unlimited;
+use explore::{Chunk, Status};
+use fabric::{Event, Fabric, Local, NodeId};
+use rdf::varint;
+use std::sync::Arc;
+use std::time::Duration;
+use testkit::random::Random;
+use testkit::random_graph::{Shape, random_dataset};
+use testkit::random_query::{Vocabulary, random_query};
+use testkit::seeds;
+use testkit::suite::hold::on_a_thread;
+
+/// The kinds of messages that are written here.
+const ASK: u8 = 0;
+const PIECE: u8 = 1;
+const ROWS: u8 = 3;
+const FAILED: u8 = 6;
+const UNKNOWN: u8 = 8;
+const NONSENSE: u8 = 9;
+
+/// A node, and a peer that says what it likes.
+struct Pair {
+    node: Arc<super::world::PlainNode>,
+    peer: Arc<dyn Fabric>,
+    /// Says nothing.
+    _third: Arc<dyn Fabric>,
+}
+
+impl Pair {
+    fn new() -> Pair {
+        let mut random = Random::new(1);
+        let dataset = random_dataset(&Shape::small(&mut random), &mut random);
+        let matter = Matter::new(&dataset, 3, None);
+        let mut fabrics = Local::nodes(3).into_iter();
+        let node = matter.node(fabrics.next().expect("a node"));
+        let [peer, third] = [1, 2].map(|_| fabrics.next().expect("a peer"));
+        let mut none = Vec::new();
+        for fabric in [&peer, &third] {
+            fabric.poll(&mut none, Duration::ZERO);
+        }
+        node.ground().fabric().poll(&mut none, Duration::ZERO);
+        Pair {
+            node,
+            peer,
+            _third: third,
+        }
+    }
+
+    /// What the node answers when the peer says this.
+    fn answers(&self, bytes: &[u8]) -> Vec<Vec<u8>> {
+        let sent = self.peer.send(NodeId(0), bytes.to_vec());
+        sent.expect("a message of a few bytes");
+        let mut events = Vec::new();
+        self.node
+            .ground()
+            .fabric()
+            .poll(&mut events, Duration::ZERO);
+        self.node.handle(events.drain(..));
+        self.peer.poll(&mut events, Duration::ZERO);
+        let messages = events.into_iter().filter_map(|event| match event {
+            Event::Message { bytes, .. } => Some(bytes),
+            _ => None,
+        });
+        messages.collect()
+    }
+}
+
+/// A message of this kind about a query that a node was asked.
+fn of_query(kind: u8, home: u16, number: u64, rest: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![kind];
+    for number in [home.into(), 1, number] {
+        varint::write(&mut bytes, number);
+    }
+    bytes.extend(rest);
+    bytes
+}
+
+#[test]
+fn both_sides_learn_of_a_message_that_is_none() {
+    let pair = Pair::new();
+    let answers = pair.answers(&[77, 1, 2]);
+    assert_eq!(answers.len(), 1);
+    assert_eq!(answers[0][0], NONSENSE);
+    assert!(String::from_utf8_lossy(&answers[0]).contains("no kind"));
+    // Two that cannot read each other say so once.
+    assert_eq!(pair.answers(&[NONSENSE, 200]), Vec::<Vec<u8>>::new());
+}
+
+#[test]
+fn a_predicate_that_there_is_not_is_an_error() {
+    let pair = Pair::new();
+    for question in [
+        // The extent, lists and keys of a segment.
+        &[1, 99, 0, 0][..],
+        &[2, 99, 1, 3, 0],
+        &[0, 0, 99, 0],
+    ] {
+        let ask = [&[ASK, 5], question].concat();
+        let answers = pair.answers(&ask);
+        assert_eq!(answers.len(), 1);
+        assert_eq!(answers[0][..4], [PIECE, 5, 1, 1]);
+        let text = String::from_utf8_lossy(&answers[0]);
+        assert!(text.contains("no predicate of number 99"), "{text}");
+    }
+}
+
+/// Node 2, which the query was asked, is away before it could say what the query is: the peer that has sent rows is told, and
+/// is told again when it sends more.
+#[test]
+fn rows_of_a_query_whose_home_is_away_are_refused() {
+    let pair = Pair::new();
+    let rows = of_query(ROWS, 2, 7, &[1, 0, 9]);
+    assert_eq!(pair.answers(&rows), Vec::<Vec<u8>>::new());
+    pair.node.handle(std::iter::once(Event::Down {
+        node: NodeId(2),
+        incarnation: incarnation(&pair),
+        cause: fabric::Absence::Left,
+    }));
+    let told = pair.answers(&of_query(UNKNOWN, 2, 8, &[]));
+    let is_refusal = |message: &Vec<u8>| {
+        message.starts_with(&of_query(FAILED, 2, 7, &[]))
+            && String::from_utf8_lossy(message).contains("node 2: it has left")
+    };
+    assert!(told.iter().any(is_refusal), "{told:?}");
+    let told = pair.answers(&rows);
+    assert!(told.iter().any(is_refusal), "{told:?}");
+}
+
+fn incarnation(pair: &Pair) -> fabric::Incarnation {
+    match pair.node.ground().fabric().presence(NodeId(2)) {
+        fabric::Presence::Up(incarnation) => incarnation,
+        fabric::Presence::Down(absence) => panic!("{absence}"),
+    }
+}
+
+/// Changes some of the messages that a node is about to be given.
+fn change(events: &mut [Event], random: &mut Random) {
+    for event in events {
+        let Event::Message { bytes, .. } = event else {
+            continue;
+        };
+        if !random.chance(3) || bytes.is_empty() {
+            continue;
+        }
+        let at = random.below(bytes.len());
+        match random.below(3) {
+            0 => bytes[at] ^= 1 << random.below(8),
+            1 => bytes[at] = random.bits() as u8,
+            _ => bytes.truncate(at),
+        }
+    }
+}
+
+/// Asks a query while messages change on their way; how it ended. After some time without an end it is given up, as its
+/// deadline would.
+fn asked(world: &World, text: &str, mode: Mode, random: &mut Random) -> Option<String> {
+    let Ok((plan, ids)) = world.plan(text, None) else {
+        return None;
+    };
+    let node = &world.nodes[0];
+    let started = node.start(PartsQuery {
+        plan: Arc::new(plan),
+        ids,
+        mode,
+        now: "2020-01-01T00:00:00Z".parse().expect("a moment"),
+        seed: 7,
+        chunk_rows: 3,
+        memory: Arc::new(Unlimited),
+        visit: Visit::new(node.ground(), Arc::new(Unlimited)),
+        memory_bytes: 1 << 30,
+        stop: Arc::new(Unlimited),
+        time: None,
+    });
+    let mut running = match started {
+        Ok(running) => running,
+        Err(error) => return Some(error.to_string()),
+    };
+    let mut chunk = Chunk::new();
+    for _ in 0..2_000 {
+        match running.next(&mut chunk) {
+            Err(error) => return Some(error.to_string()),
+            Ok(Status::Done) => return None,
+            Ok(_) => {}
+        }
+        let mut events = Vec::new();
+        for node in &world.nodes {
+            node.ground().fabric().poll(&mut events, Duration::ZERO);
+            change(&mut events, random);
+            node.handle(events.drain(..));
+            while node.work() {}
+        }
+    }
+    Some("it waits".to_owned())
+}
+
+#[test]
+fn no_message_makes_anybody_panic() {
+    on_a_thread(|| {
+        let (mut failed, mut waited, mut ended) = (0, 0, 0);
+        for seed in seeds::chosen(150, 20_000) {
+            let mut random = Random::new(seed);
+            let dataset = random_dataset(&Shape::small(&mut random), &mut random);
+            let vocabulary = Vocabulary::of(&dataset);
+            let world = World::new(&dataset, 3, None);
+            for number in 0..8 {
+                let text = random_query(&vocabulary, &mut random);
+                let mode = [Mode::ForkJoin, Mode::InPlace, Mode::Dynamic][number % 3];
+                match asked(&world, &text, mode, &mut random) {
+                    None => ended += 1,
+                    Some(error) if error == "it waits" => waited += 1,
+                    Some(error) => {
+                        let is_panic = error.contains("a bug of ours");
+                        assert!(
+                            !is_panic,
+                            "SOMERSAULT_SEED={seed}, {mode:?}: {error}\n{text}"
+                        );
+                        failed += 1;
+                    }
+                }
+            }
+        }
+        println!("{ended} ended, {failed} failed, {waited} waited");
+        assert!(failed > 0 && ended > 0);
+    });
+}
