@@ -21,7 +21,7 @@ use crate::environment::{Environment, Service};
 use crate::error::WalkError;
 use crate::limits::{Limits, MemoryBudget, Stop};
 use crate::options::{Options, Status};
-use crate::prepare::{Prepared, prepare};
+use crate::prepare::{Prepared, prepare_steps};
 use crate::profile::StepProfile;
 use crate::walk::Walk;
 use oxsdatatypes::DateTime;
@@ -125,18 +125,18 @@ impl<G: Ground> Owner for Origin<G> {
 
     fn prepare<'a>(&'a self, environment: &'a Environment<'a>) -> Result<Prepared<'a>, WalkError> {
         let views = self.ground.views();
-        prepare(
+        prepare_steps(
             &self.plan,
             &self.constants,
             views,
             self.limits(),
             environment,
+            self.walked(),
         )
     }
 
     fn walk<'p, 'a: 'p>(&'a self, prepared: &'p Prepared<'a>) -> AnyWalk<'p> {
-        let steps = self.steps.clone();
-        let steps = steps.unwrap_or_else(|| 0..self.plan.steps.len());
+        let steps = self.walked();
         let (views, lexicon) = (self.ground.views(), self.ground.lexicon());
         let limits = self.limits();
         Box::new(Walk::section(
@@ -151,6 +151,11 @@ impl<G: Ground> Owner for Origin<G> {
 }
 
 impl<G> Origin<G> {
+    fn walked(&self) -> Range<usize> {
+        let steps = self.steps.clone();
+        steps.unwrap_or_else(|| 0..self.plan.steps.len())
+    }
+
     fn limits(&self) -> Limits<'_> {
         Limits {
             memory: &*self.memory,

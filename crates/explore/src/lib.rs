@@ -49,7 +49,7 @@ pub use execution::{Execution, Ground, Origin};
 pub use given::{GIVEN_ROWS_MAX, GivenTable, Inserted};
 pub use limits::{Limits, MemoryBudget, Stop};
 pub use options::{Options, Status};
-pub use prepare::{Prepared, Seed, prepare};
+pub use prepare::{Prepared, Seed, prepare, prepare_steps};
 pub use profile::StepProfile;
 pub use run::{Checksum, run_to_end};
 pub use sample::Samples;

@@ -13,6 +13,9 @@
 //! - all vertices of one end, each wanted once, become the set that the store keeps of them;
 //! - the columns that a step passes on are those that `keep` names and that were alive before it.
 //!
+//! Whoever walks a section of a plan ([`prepare_steps`]) asks for nothing that other steps need: of these the columns are
+//! known, and nothing else.
+//!
 //! Whatever is asked here of a view is asked of that of the pattern's source, and a policy keeps the source: its
 //! segments are numbered there.
 //!
@@ -79,6 +82,24 @@ pub fn prepare<'a, V: GraphView + 'a>(
     limits: Limits<'a>,
     environment: &'a Environment<'a>,
 ) -> Result<Prepared<'a>, WalkError> {
+    let steps = 0..plan.steps.len();
+    prepare_steps(plan, constants, views, limits, environment, steps)
+}
+
+/// The same for a walk of these steps of the plan alone ([`Walk::section`](crate::Walk::section)): nothing is asked for the
+/// others. Asserts besides that the plan has them.
+pub fn prepare_steps<'a, V: GraphView + 'a>(
+    plan: &'a Plan,
+    constants: &[Option<VertexId>],
+    views: impl Into<Views<'a, V>>,
+    limits: Limits<'a>,
+    environment: &'a Environment<'a>,
+    steps: Range<usize>,
+) -> Result<Prepared<'a>, WalkError> {
+    assert!(
+        steps.start <= steps.end && steps.end <= plan.steps.len(),
+        "what is prepared is of the plan's steps"
+    );
     assert_eq!(
         plan.constants.len(),
         constants.len(),
@@ -117,7 +138,7 @@ pub fn prepare<'a, V: GraphView + 'a>(
         compiled_drawn: 0,
         waits: Cell::new(None),
     };
-    let mut top = builder.block(&plan.steps, Vec::new())?;
+    let mut top = builder.block(&plan.steps, Vec::new(), steps)?;
     if let Some(ticket) = builder.waits.get() {
         return Err(WalkError::Pending(ticket));
     }
@@ -316,8 +337,13 @@ impl<'b, 'a, V: GraphView> Builder<'b, 'a, V> {
         Ok(())
     }
 
-    /// Prepares steps that begin with rows of these columns.
-    fn block(&mut self, plan: &'a [Step], before: Vec<Slot>) -> Result<Block<'a>, WalkError> {
+    /// Prepares steps that begin with rows of these columns; those outside of `walked` are passed by.
+    fn block(
+        &mut self,
+        plan: &'a [Step],
+        before: Vec<Slot>,
+        walked: Range<usize>,
+    ) -> Result<Block<'a>, WalkError> {
         let mut steps: Vec<PreparedStep<'a>> = Vec::with_capacity(plan.len());
         let mut carried = Vec::with_capacity(plan.iter().map(|step| step.keep.len()).sum());
         let mut is_dead = false;
@@ -330,6 +356,8 @@ impl<'b, 'a, V: GraphView> Builder<'b, 'a, V> {
                 // What named the predicates is not there, and nobody reads it.
                 keep = if at == 0 { &[] } else { keep };
                 chosen
+            } else if !walked.contains(&at) {
+                Policy::Pass
             } else if is_dead && is_of_a_row(&step.action) {
                 Policy::Nothing
             } else {
@@ -348,7 +376,9 @@ impl<'b, 'a, V: GraphView> Builder<'b, 'a, V> {
                     carried.remove(first + at);
                 }
             });
-            self.cells += keep.len();
+            if walked.contains(&at) {
+                self.cells += keep.len();
+            }
             steps.push(PreparedStep {
                 policy,
                 keep,

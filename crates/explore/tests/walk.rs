@@ -3,7 +3,9 @@
 
 use crate::support;
 
-use explore::{Chunk, Environment, Limits, Options, Prepared, Status, Walk, prepare, wait_for};
+use explore::{
+    Chunk, Environment, Limits, Options, Prepared, Status, Walk, prepare, prepare_steps, wait_for,
+};
 use query::plan::{Action, ConstantId, Estimate, Form, Node, Plan, Scope, Slot, Source, Step};
 use query::wire::{decode_plan, decode_rows, encode_plan, encode_rows};
 use rdf::{Direction, Lexicon, VertexId};
@@ -239,8 +241,12 @@ fn run_in_sections(
         };
         let ends: Vec<usize> = cuts.iter().copied().chain([steps]).collect();
         let copies: Vec<_> = ends.iter().map(|_| copy(plan, ids)).collect();
-        let nodes = copies.iter().map(|(plan, ids)| {
-            prepare(plan, ids, views, Limits::none(), &environment).expect("nothing fails")
+        let starts = std::iter::once(&0).chain(&ends);
+        let nodes = copies.iter().zip(starts.zip(&ends));
+        let nodes = nodes.map(|((plan, ids), (from, to))| {
+            let limits = Limits::none();
+            let prepared = prepare_steps(plan, ids, views, limits, &environment, *from..*to);
+            prepared.expect("nothing fails")
         });
         let nodes: Vec<Prepared<'_>> = nodes.collect();
         let (mut from, mut sent): (usize, Vec<Vec<u8>>) = (0, Vec::new());

@@ -32,7 +32,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                 keys,
                 exports,
             } => {
-                let block = self.block(table, Vec::new())?;
+                let block = self.block(table, Vec::new(), 0..table.len())?;
                 let mut made = exports.clone();
                 made.retain(|slot| step.keep.contains(slot));
                 let policy = JoinPolicy::with_block(block, keys, made, self.limits);
@@ -82,7 +82,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         for branch in branches {
             let mut before = imports.clone();
             before.push(*row);
-            blocks.push(self.block(branch, before)?);
+            blocks.push(self.block(branch, before, 0..branch.len())?);
         }
         let mut made = exports.clone();
         made.retain(|slot| step.keep.contains(slot));
