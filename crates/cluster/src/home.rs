@@ -41,6 +41,8 @@ pub struct Section {
     pub place: Place,
     /// What its questions mean.
     pub share: Share,
+    /// Whether its last rows come only when it is told that its input has ended.
+    pub gathers: bool,
 }
 
 /// Where a step is walked and, where that matters, what its questions mean.
@@ -193,13 +195,40 @@ impl Homes<'_> {
         (self.of(seen), None)
     }
 
+    /// Sections of the steps before this one.
+    pub(crate) fn sections_before(&self, step: usize) -> usize {
+        self.cut_into(step, &(0..0)).len()
+    }
+
     /// The plan's sections, first to last; at least one. The rows of the last one are the answer, and it is walked where the
-    /// query was asked.
-    pub fn sections(&self) -> Vec<Section> {
+    /// query was asked. These steps of it are [done at the data](crate::at_data).
+    pub(crate) fn sections(&self, at_data: &Range<usize>) -> Vec<Section> {
+        let end = self.plan.steps.len();
+        let mut sections = self.cut_into(end, at_data);
+        // Rows meet at last where the query was asked. What is walked there alone, from the first row on, is there.
+        let is_at_home = |section: &Section| section.place == Place::Together;
+        let is_alone = matches!(&sections[..], [only] if only.place == Place::Here);
+        if !is_alone && !sections.last().is_some_and(is_at_home) {
+            sections.push(Section {
+                steps: end..end,
+                place: Place::Together,
+                share: Share::Members,
+                gathers: true,
+            });
+        }
+        sections
+    }
+
+    /// The sections of the first so many steps, as far as these tell.
+    fn cut_into(&self, end: usize, at_data: &Range<usize>) -> Vec<Section> {
         let mut sections: Vec<Section> = Vec::new();
         let mut shares: Vec<Option<Share>> = Vec::new();
-        for (at, step) in self.plan.steps.iter().enumerate() {
-            let (place, share) = self.home(&step.action);
+        for (at, step) in self.plan.steps[..end].iter().enumerate() {
+            let (place, share) = if at_data.contains(&at) {
+                HERE
+            } else {
+                self.home(&step.action)
+            };
             if let (Some(last), Some(wanted)) = (sections.last_mut(), shares.last_mut()) {
                 let is_same = place == last.place && place != Place::Home(Home::All);
                 let agrees = share.is_none() || wanted.is_none() || share == *wanted;
@@ -213,25 +242,26 @@ impl Homes<'_> {
                 steps: at..at + 1,
                 place,
                 share: Share::Members,
+                gathers: place == Place::Together,
             });
             shares.push(share);
         }
         for (section, share) in sections.iter_mut().zip(shares) {
             section.share = share.unwrap_or(Share::Members);
-        }
-        // Rows meet at last where the query was asked. What is walked there alone, from the first row on, is there.
-        let is_at_home = |section: &Section| section.place == Place::Together;
-        let is_alone = matches!(&sections[..], [only] if only.place == Place::Here);
-        if !is_alone && !sections.last().is_some_and(is_at_home) {
-            let end = self.plan.steps.len();
-            sections.push(Section {
-                steps: end..end,
-                place: Place::Together,
-                share: Share::Members,
-            });
+            let is_at_data = !at_data.is_empty() && section.steps.contains(&at_data.start);
+            section.gathers |= is_at_data && gathers(&self.plan.steps[at_data.clone()]);
         }
         sections
     }
+}
+
+/// Whether steps give rows only when their input has ended.
+pub(crate) fn gathers(steps: &[Step]) -> bool {
+    steps.iter().any(|step| match &step.action {
+        Action::Aggregate { .. } | Action::Count { .. } => true,
+        Action::Order { keys, .. } => !keys.is_empty(),
+        _ => false,
+    })
 }
 
 /// Whether a step, or one within it, may give something else each time: it draws, or takes the rows that come first.

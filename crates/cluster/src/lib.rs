@@ -6,12 +6,14 @@
 //! |---|---|
 //! | the whole graph as one node sees it: what is not at hand is fetched | [`view`], [`lexicon`] |
 //! | where a step's rows are walked, and the sections of a plan | [`home`] |
+//! | what each node does with its rows before they meet | `at_data` |
 //! | what a question means where every node takes its share | [`share`] |
 //! | a node: its part, and what nodes ask each other | [`ground`], `question`, `message` |
 //!
 //! The placement ([`rdf::Placement`]) says who owns a vertex or a term; the [`fabric`] moves bytes.
 
 mod ask;
+mod at_data;
 mod bytes;
 mod desk;
 mod error;

@@ -7,6 +7,7 @@
 //!          where rows went because of them           End     of a query, and why
 //!  Failed  a node cannot go on with a query          Unknown a query that rows have come for
 //!  Nonsense  what came last was no message
+//!  Ended   all rows of a section have come
 //! ```
 //!
 //! Each is a byte for its kind and its fields, in [`crate::bytes`]. They lie in a fabric's frames, which have length and
@@ -70,6 +71,10 @@ pub(crate) struct Took {
     pub(crate) tables: u64,
     /// Tables that the node sent to the next section because of them.
     pub(crate) made: u64,
+    /// Whether they were walked in place.
+    pub(crate) in_place: bool,
+    /// Whether a section that gathers has given its last rows.
+    pub(crate) is_through: bool,
 }
 
 /// A message; see the module's documentation.
@@ -108,6 +113,12 @@ pub(crate) enum Message {
     /// The receiver sent what is no message: neither can rely on what it waits for.
     Nonsense {
         what: String,
+    },
+    /// Nothing more comes for a section that gathers.
+    Ended {
+        query: QueryId,
+        section: u32,
+        in_place: bool,
     },
 }
 
@@ -153,9 +164,7 @@ impl Message {
             Message::Took(query, took) => {
                 out.byte(4);
                 write_query(*query, &mut out);
-                out.number(took.section.into());
-                out.number(took.tables);
-                out.number(took.made);
+                took.write(&mut out);
             }
             Message::Room { query, section } => {
                 out.byte(5);
@@ -178,6 +187,16 @@ impl Message {
             Message::Nonsense { what } => {
                 out.byte(NONSENSE);
                 out.bytes(what.as_bytes());
+            }
+            Message::Ended {
+                query,
+                section,
+                in_place,
+            } => {
+                out.byte(10);
+                write_query(*query, &mut out);
+                out.number((*section).into());
+                out.byte(u8::from(*in_place));
             }
         }
         out.0
@@ -213,14 +232,7 @@ impl Message {
                 in_place: from.truth()?,
                 rows: from.rest().to_vec(),
             },
-            4 => Message::Took(
-                read_query(from)?,
-                Took {
-                    section: from.number32()?,
-                    tables: from.number()?,
-                    made: from.number()?,
-                },
-            ),
+            4 => Message::Took(read_query(from)?, Took::read(from)?),
             5 => Message::Room {
                 query: read_query(from)?,
                 section: from.number32()?,
@@ -234,7 +246,32 @@ impl Message {
             NONSENSE => Message::Nonsense {
                 what: from.text()?.to_owned(),
             },
+            10 => Message::Ended {
+                query: read_query(from)?,
+                section: from.number32()?,
+                in_place: from.truth()?,
+            },
             _ => return Err(from.malformed("a message of no kind")),
+        })
+    }
+}
+
+impl Took {
+    fn write(&self, out: &mut Writer) {
+        out.number(self.section.into());
+        out.number(self.tables);
+        out.number(self.made);
+        out.byte(u8::from(self.in_place));
+        out.byte(u8::from(self.is_through));
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Took, Malformed> {
+        Ok(Took {
+            section: from.number32()?,
+            tables: from.number()?,
+            made: from.number()?,
+            in_place: from.truth()?,
+            is_through: from.truth()?,
         })
     }
 }
@@ -367,6 +404,8 @@ mod tests {
                     section: 1,
                     tables: 2,
                     made: 3,
+                    in_place: true,
+                    is_through: false,
                 },
             ),
             Message::Room { query, section: 1 },
@@ -378,6 +417,11 @@ mod tests {
             Message::Unknown(query),
             Message::Nonsense {
                 what: "neither".to_owned(),
+            },
+            Message::Ended {
+                query,
+                section: 1,
+                in_place: false,
             },
         ]);
         messages

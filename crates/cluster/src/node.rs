@@ -17,8 +17,9 @@ use crate::ground::Ground;
 use crate::host::Host;
 use crate::message::{Begin, Message, Mode, QueryId};
 use crate::run::halt::Halt;
+use crate::run::queue::Scheduler;
 use crate::run::stage::Stage;
-use crate::run::{At, Materials, Run, Scheduler, Shipped};
+use crate::run::{At, Materials, Run, Shipped};
 use crate::session::{Fetched, Session};
 use crate::terms::PartTerms;
 use crate::visit::Visit;
@@ -351,7 +352,10 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
                     self.of_run(from, message);
                 }
             }
-            Message::Took(..) | Message::Room { .. } | Message::Failed { .. } => {
+            Message::Took(..)
+            | Message::Room { .. }
+            | Message::Failed { .. }
+            | Message::Ended { .. } => {
                 self.of_run(from, message);
             }
         }
@@ -432,7 +436,8 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
             Message::Rows { query, .. }
             | Message::Took(query, _)
             | Message::Room { query, .. }
-            | Message::Failed { query, .. } => *query,
+            | Message::Failed { query, .. }
+            | Message::Ended { query, .. } => *query,
             _ => unreachable!("these are about no query's walk"),
         };
         let Some(run) = self.state().runs.get(&query).map(Arc::clone) else {
@@ -454,7 +459,13 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
                     run.fail(Failure::Elsewhere { node: from, what });
                 }
             }
-            Message::Took(_, took) => run.count(&took),
+            Message::Took(_, took) => run.count(from, &took),
+            Message::Ended {
+                section, in_place, ..
+            } if from == query.home => {
+                let section = section as usize;
+                run.input_ended(At { section, in_place });
+            }
             Message::Room { section, .. } => {
                 for blocked in run.has_room(section as usize, from) {
                     run.schedule(blocked);

@@ -15,16 +15,17 @@
 
 pub(crate) mod halt;
 mod outbox;
+pub(crate) mod queue;
 mod route;
 pub(crate) mod stage;
 mod table;
 mod tally;
 pub(crate) mod work;
 
+use crate::at_data::at_data;
 use crate::error::Failure;
 use crate::ground::Ground;
 use crate::home::{Home, Homes, Place, Section};
-use crate::host::Host;
 use crate::lexicon::RemoteLexicon;
 use crate::message::{Begin, Message, Mode, QueryId, Took};
 use crate::session::Session;
@@ -37,14 +38,15 @@ use hashbrown::HashMap;
 use oxsdatatypes::DateTime;
 use query::plan::Plan;
 use query::wire::Rows;
+use queue::Scheduler;
 use rdf::{Ticket, VertexId};
 use stage::Stage;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use store::view::GraphView;
-use tally::Tally;
+use tally::{Tally, Walker, Worked};
 
 /// Tables that may be under way from one node to one section of another.
 pub(crate) const WINDOW: usize = 8;
@@ -76,6 +78,8 @@ pub struct Shipped {
     pub tables: u64,
     /// Rows in them, but those of the answer on their way to whoever asked.
     pub rows: u64,
+    /// Those.
+    pub answer: u64,
     /// Bytes of all of them.
     pub bytes: u64,
     /// Rows that stayed, to have what they need fetched.
@@ -87,6 +91,7 @@ impl Shipped {
     pub(crate) fn add(&mut self, other: Shipped) {
         self.tables += other.tables;
         self.rows += other.rows;
+        self.answer += other.answer;
         self.bytes += other.bytes;
         self.kept += other.kept;
     }
@@ -125,6 +130,8 @@ pub(crate) struct Run<P, T> {
     pub(crate) halt: Arc<Halt>,
     pub(crate) session: Arc<Session>,
     materials: Materials,
+    /// The plan as others are told it, who do at the data what is done here.
+    told: Arc<Plan>,
     pub(crate) scheduler: Arc<Scheduler<P, T>>,
     traffic: Mutex<Traffic>,
     home: Option<Mutex<AtHome>>,
@@ -141,15 +148,27 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
         ground: &Arc<Ground<P, T>>,
         scheduler: &Arc<Scheduler<P, T>>,
         mode: Mode,
-        (materials, session): (Materials, Arc<Session>),
+        (mut materials, session): (Materials, Arc<Session>),
         halt: Halt,
     ) -> Run<P, T> {
+        let told = Arc::clone(&materials.plan);
+        let homes = |plan| Homes {
+            plan,
+            ids: &materials.ids,
+            kind: ground.kind(),
+        };
+        let mut at_data_steps = 0..0;
+        if ground.placement().nodes() > 1 {
+            let divided = at_data(&told, &homes(&told));
+            at_data_steps = divided.steps;
+            materials.plan = divided.plan;
+        }
         let homes = Homes {
             plan: &materials.plan,
             ids: &materials.ids,
             kind: ground.kind(),
         };
-        let sections = homes.sections();
+        let sections = homes.sections(&at_data_steps);
         let stages = sections.iter().map(|_| <[Stage; 2]>::default()).collect();
         let mut run = Run {
             id,
@@ -159,6 +178,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
             halt: Arc::new(halt),
             session,
             materials,
+            told,
             scheduler: Arc::clone(scheduler),
             traffic: Mutex::default(),
             home: None,
@@ -166,10 +186,12 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
         };
         if id.home == ground.here() {
             let starts = run.starts();
-            let gives_last = run.sections.iter();
-            let gives_last = gives_last.map(|section| section.place == Place::Together);
+            let sections = run.sections.iter().map(|section| {
+                let is_met = section.place == Place::Together;
+                (section.gathers, is_met.then_some(id.home))
+            });
             run.home = Some(Mutex::new(AtHome {
-                tally: Tally::new(starts.len() as u64, gives_last),
+                tally: Tally::new(starts.len() as u64, sections),
                 failure: None,
                 news: None,
                 nodes: Vec::new(),
@@ -204,6 +226,11 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
     /// Whether this node walks a section by itself: the last one is walked by whoever asked.
     pub(crate) fn is_last(&self, section: usize) -> bool {
         section + 1 == self.sections.len()
+    }
+
+    /// Whether a section gives rows when it is told that its input has ended; the first one has none.
+    pub(crate) fn gathers(&self, section: usize) -> bool {
+        section > 0 && self.sections[section].gathers
     }
 
     pub(crate) fn stage(&self, at: At) -> &Stage {
@@ -352,7 +379,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
     /// Has a section walked on, by whoever works next.
     pub(crate) fn schedule_quietly(self: &Arc<Self>, at: At) {
         if !self.is_last(at.section) && self.stage(at).is_to_be_queued() {
-            lock(&self.scheduler.queue).push_back((Arc::clone(self), at));
+            self.scheduler.push_quietly(Arc::clone(self), at);
         }
     }
 
@@ -366,29 +393,28 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
     }
 
     /// Tables of a section were worked off here; told to whoever asked.
-    pub(crate) fn took(self: &Arc<Self>, at: At, tables: u64, made: u64) {
-        let took = Took {
-            section: at.section as u32,
-            tables,
-            made,
-        };
-        match &self.home {
-            Some(_) => self.count(&took),
-            None => {
-                let _ = self
-                    .ground
-                    .send(self.id.home, &Message::Took(self.id, took));
-            }
+    pub(crate) fn took(self: &Arc<Self>, took: &Took) {
+        if self.home.is_some() {
+            self.count(self.id.home, took);
+        } else {
+            let took = Message::Took(self.id, took.clone());
+            let _ = self.ground.send(self.id.home, &took);
         }
     }
 
-    /// Counts what somebody has worked off. Where that ends the input of a section it is told.
-    pub(crate) fn count(self: &Arc<Self>, took: &Took) {
+    /// Counts what a node has worked off. Where that ends the input of a section it is told.
+    pub(crate) fn count(self: &Arc<Self>, node: u16, took: &Took) {
         let Some(mut home) = self.at_home() else {
             return;
         };
         let section = took.section as usize;
-        if home.tally.took(section, took.tables, took.made).is_err() {
+        let worked = Worked {
+            section,
+            tables: took.tables,
+            made: took.made,
+            is_through: took.is_through,
+        };
+        if home.tally.worked((node, took.in_place), worked).is_err() {
             drop(home);
             self.fail(Failure::Elsewhere {
                 node: self.id.home,
@@ -396,25 +422,35 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
             });
             return;
         }
-        self.look(home);
-    }
-
-    /// A section that looks at rows together has given its last ones.
-    pub(crate) fn is_through(self: &Arc<Self>, section: usize) {
-        if let Some(mut home) = self.at_home() {
-            home.tally.is_through(section);
-            self.look(home);
+        let ended = home.tally.ended();
+        drop(home);
+        if let Some((section, walkers)) = ended {
+            self.tell_ended(section, walkers);
         }
     }
 
-    fn look(self: &Arc<Self>, mut home: MutexGuard<'_, AtHome>) {
-        let ended = home.tally.ended();
-        drop(home);
-        if let Some(section) = ended {
-            let at = At {
-                section,
-                in_place: false,
+    /// Tells those that walk a section that its input has ended.
+    fn tell_ended(self: &Arc<Self>, section: usize, walkers: Vec<Walker>) {
+        for (node, in_place) in walkers {
+            if node == self.id.home {
+                self.input_ended(At { section, in_place });
+                continue;
+            }
+            let ended = Message::Ended {
+                query: self.id,
+                section: section as u32,
+                in_place,
             };
+            if let Err(error) = self.ground.send(node, &ended) {
+                let what = error.to_string();
+                self.fail(Failure::Elsewhere { node, what });
+            }
+        }
+    }
+
+    /// Nothing more comes for a section here.
+    pub(crate) fn input_ended(self: &Arc<Self>, at: At) {
+        if at.section < self.sections.len() && self.gathers(at.section) {
             self.stage(at).end();
             self.schedule(at);
         }
@@ -424,7 +460,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
     pub(crate) fn begin(&self) -> Result<Begin, String> {
         let mut plan = Vec::new();
         let materials = &self.materials;
-        let encoded = query::wire::encode_plan(&materials.plan, &materials.ids, &mut plan);
+        let encoded = query::wire::encode_plan(&self.told, &materials.ids, &mut plan);
         encoded.map_err(|error| error.to_string())?;
         Ok(Begin {
             mode: self.mode,
@@ -438,45 +474,9 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
     }
 }
 
-type Queue<P, T> = VecDeque<(Arc<Run<P, T>>, At)>;
-
 /// Nanoseconds of a time, for a message.
 fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
-}
-
-/// Sections that have something to do, of all queries of a node.
-pub(crate) struct Scheduler<P, T> {
-    queue: Mutex<Queue<P, T>>,
-    host: Arc<dyn Host>,
-}
-
-impl<P, T> Scheduler<P, T> {
-    pub(crate) fn new(host: Arc<dyn Host>) -> Scheduler<P, T> {
-        Scheduler {
-            queue: Mutex::default(),
-            host,
-        }
-    }
-
-    /// Forgets what is to be done: the node is over.
-    pub(crate) fn forget(&self) {
-        let queue = std::mem::take(&mut *lock(&self.queue));
-        drop(queue);
-    }
-
-    pub(crate) fn host(&self) -> &Arc<dyn Host> {
-        &self.host
-    }
-
-    pub(crate) fn push(&self, run: Arc<Run<P, T>>, at: At) {
-        lock(&self.queue).push_back((run, at));
-        self.host.wake();
-    }
-
-    pub(crate) fn pop(&self) -> Option<(Arc<Run<P, T>>, At)> {
-        lock(&self.queue).pop_front()
-    }
 }
 
 /// Calls of steps in one call of a walk: about a millisecond.

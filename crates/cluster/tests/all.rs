@@ -1,6 +1,8 @@
 //! Nodes in one thread, over parts of plain graphs: nothing of a store answers here. In calm, and in a simulated network
 //! in which nodes and links fail.
 
+#[path = "all/at_data.rs"]
+mod at_data;
 #[path = "all/conformance.rs"]
 mod conformance;
 #[path = "all/modes.rs"]

@@ -281,7 +281,12 @@ where
             let is_answer = run.is_last(section);
             run.ships(|shipped| {
                 shipped.tables += 1;
-                shipped.rows += if is_answer { 0 } else { count };
+                let counted = if is_answer {
+                    &mut shipped.answer
+                } else {
+                    &mut shipped.rows
+                };
+                *counted += count;
                 shipped.bytes += rows.len() as u64;
             });
             let message = Message::Rows {

@@ -48,6 +48,8 @@ pub(crate) struct Work {
     pub(super) taken: u64,
     pub(super) made: u64,
     pub(super) is_over: bool,
+    /// Whether it has given its last rows and that has to be said.
+    pub(super) is_through: bool,
 }
 
 pub(super) fn lock<V>(mutex: &Mutex<V>) -> MutexGuard<'_, V> {

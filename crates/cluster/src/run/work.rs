@@ -3,7 +3,7 @@
 use super::stage::{IDLE, QUEUED, Stage, WORKING, Work, lock};
 use super::table::{Arriving, failure};
 use super::{At, Run};
-use crate::message::Message;
+use crate::message::{Message, Took};
 use crate::terms::PartTerms;
 use explore::{Chunk, Status, WalkError};
 use rdf::Ticket;
@@ -180,8 +180,8 @@ impl Stage {
             work.taken += 1;
             give_room(run, at, from);
         }
+        work.is_through = run.gathers(at.section);
         self.forget_input(run, at, work);
-        run.is_through(at.section);
         Ok(())
     }
 
@@ -226,9 +226,13 @@ where
     P: GraphView + Send + Sync + 'static,
     T: PartTerms,
 {
-    if work.taken > 0 || work.made > 0 {
-        let (taken, made) = (work.taken, work.made);
-        (work.taken, work.made) = (0, 0);
-        run.took(at, taken, made);
+    if work.taken > 0 || work.made > 0 || work.is_through {
+        run.took(&Took {
+            section: at.section as u32,
+            tables: std::mem::take(&mut work.taken),
+            made: std::mem::take(&mut work.made),
+            in_place: at.in_place,
+            is_through: std::mem::take(&mut work.is_through),
+        });
     }
 }

@@ -67,7 +67,7 @@ fn the_suites_hold_over_parts() {
             (2, Mode::Dynamic),
         ] {
             let service = Some(Arc::clone(&endpoints) as Arc<dyn Service + Send>);
-            let world = World::new(&dataset, number, service);
+            let world = World::new(&dataset, number, service).expecting_many();
             let home = text.len() % usize::from(number);
             let results = world.answer(text, Some(case.base()), home, mode)?;
             let verdict: Verdict = suite::compare::check(&ExpectedResults::of(case)?, &results);
@@ -120,6 +120,9 @@ fn random_queries_are_answered_over_parts() {
             let mut world = World::new(&dataset, parts, None);
             if seed % 3 > 0 {
                 world = world.with_sizes(&mut random);
+            }
+            if seed % 5 > 1 {
+                world = world.expecting_many();
             }
             for query in 0..QUERIES {
                 let text = match query % 4 {

@@ -292,6 +292,8 @@ pub struct World {
     pub matter: Matter,
     /// What plans are made with.
     pub statistics: Statistics,
+    /// Whether plans expect many rows of each step, so that whatever can be is done at the data.
+    pub expects_many: bool,
     pub chunk_rows: usize,
 }
 
@@ -304,8 +306,15 @@ impl World {
             nodes: nodes.map(|fabric| matter.node(fabric)).collect(),
             matter,
             statistics: Statistics::default(),
+            expects_many: false,
             chunk_rows: 3,
         }
+    }
+
+    /// Has plans expect many rows, whatever there are.
+    pub fn expecting_many(mut self) -> World {
+        self.expects_many = true;
+        self
     }
 
     /// Has plans made as for a graph with these sizes, whatever it has.
@@ -333,7 +342,12 @@ impl World {
         text: &str,
         base: Option<&str>,
     ) -> Result<(Plan, Vec<Option<VertexId>>), String> {
-        self.matter.plan(text, base, &self.statistics)
+        let (mut plan, ids) = self.matter.plan(text, base, &self.statistics)?;
+        if self.expects_many {
+            let steps = plan.steps.iter_mut();
+            steps.for_each(|step| step.estimate.rows = 1e6);
+        }
+        Ok((plan, ids))
     }
 
     /// What all nodes did so far.
@@ -341,6 +355,7 @@ impl World {
         let mut sum = Figures::default();
         for figures in self.nodes.iter().map(|node| node.figures()) {
             sum.shipped.rows += figures.shipped.rows;
+            sum.shipped.answer += figures.shipped.answer;
             sum.shipped.kept += figures.shipped.kept;
             sum.fetched.lists += figures.fetched.lists;
         }
