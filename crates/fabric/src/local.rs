@@ -180,6 +180,15 @@ impl Local {
         Ok(())
     }
 
+    /// Reads by the calling thread.
+    fn loaded(&self, asked: NodeId, pieces: &[Piece], into: &mut [u8]) -> Result<(), FabricError> {
+        let member = self.reach(asked)?;
+        let bytes = check_pieces(pieces, asked, into, &self.hub.limits)?;
+        member.offers.read(pieces, into)?;
+        self.me().counters.read(pieces.len(), bytes);
+        Ok(())
+    }
+
     fn admit_access(
         &self,
         asked: NodeId,
@@ -188,7 +197,7 @@ impl Local {
     ) -> Result<&Member, FabricError> {
         let member = self.reach(asked)?;
         let limits = &self.hub.limits;
-        let bytes = check_pieces(pieces, asked, buffer, limits)?;
+        let bytes = check_pieces(pieces, asked, buffer.bytes(), limits)?;
         let completions = &self.me().under_way[asked.index()].completions;
         let take = |count: usize| (count < limits.accesses_max).then_some(count + 1);
         let taken = completions.fetch_update(Ordering::AcqRel, Ordering::Acquire, take);
@@ -349,6 +358,15 @@ impl Fabric for Local {
                 result,
             }
         })
+    }
+
+    fn load(
+        &self,
+        from: NodeId,
+        pieces: &[Piece],
+        into: &mut [u8],
+    ) -> Option<Result<(), FabricError>> {
+        Some(self.loaded(from, pieces, into))
     }
 
     fn write(

@@ -210,7 +210,7 @@ pub(crate) fn allocate_on_host(bytes: usize, kind: MemoryKind) -> Result<Buffer,
 pub(crate) fn check_pieces(
     pieces: &[Piece],
     asked: NodeId,
-    buffer: &Buffer,
+    buffer: &[u8],
     limits: &Limits,
 ) -> Result<u64, FabricError> {
     let bytes = length_of(pieces, asked, limits)?;

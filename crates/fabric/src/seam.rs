@@ -5,7 +5,7 @@
 //! | method | thread | blocks |
 //! |---|---|---|
 //! | `poll` | one per node; two would each get some of the events | as long as its patience |
-//! | all others | any, at any time | for no longer than a lock is held to move a pointer or copy what is asked |
+//! | all others | any, at any time | for no longer than a lock is held to move a pointer or copy what is asked; `load` copies without one |
 //!
 //! Who owns a buffer: its caller, until `read` or `write` accepted it; the fabric, until the event of its completion is
 //! polled; whoever polled it, from then on. Rust's moves say the same. A device that reads or writes on its own (RDMA)
@@ -82,6 +82,19 @@ pub trait Fabric: Send + Sync {
         into: Buffer,
         call: Call,
     ) -> Result<(), Refused<Buffer>>;
+
+    /// Reads pieces as [`read`](Fabric::read) does, into the beginning of `into`, and has done so when it comes back: where a
+    /// read is a load of the calling thread, so that there is nothing to wait for, no buffer to hand over and no event.
+    /// `None`: this fabric has no such reads. Fails as `read` refuses and completes; of a failed one `into` has no meaning.
+    fn load(
+        &self,
+        from: NodeId,
+        pieces: &[Piece],
+        into: &mut [u8],
+    ) -> Option<Result<(), FabricError>> {
+        let _ = (from, pieces, into);
+        None
+    }
 
     /// Writes the beginning of `buffer` to pieces of regions that `to` offers for writing, one after another. Completes as
     /// [`Event::Written`]; its owner is not told. Refused as [`read`](Fabric::read) is.

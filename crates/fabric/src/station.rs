@@ -195,7 +195,7 @@ impl Station {
     ) -> Result<(), Refused<Buffer>> {
         let checked = self
             .check(node)
-            .and_then(|()| check_pieces(pieces, node, &buffer, self.limits()));
+            .and_then(|()| check_pieces(pieces, node, buffer.bytes(), self.limits()));
         let bytes = match checked {
             Ok(bytes) => bytes,
             Err(cause) => return Err(refused(buffer, cause)),

@@ -51,4 +51,5 @@ contracts!(
     accesses::what_is_not_there_is_an_error,
     accesses::what_is_asked_wrongly_is_refused,
     accesses::what_was_withdrawn_is_gone,
+    accesses::a_load_is_a_read_at_once,
 );

@@ -265,6 +265,80 @@ pub fn what_is_asked_wrongly_is_refused(make: Make) {
     );
 }
 
+/// Where a read is a load, it gives at once what the read gives that is waited for; elsewhere there is none.
+pub fn a_load_is_a_read_at_once(make: Make) {
+    let mut world = make(2, SMALL);
+    world.join();
+    let node = &world.nodes[1];
+    let first = node.offer(buffer(&**node, b"abcdefgh").freeze());
+    let second = node.offer(buffer(&**node, &[9; 5000]).freeze());
+    let never = RegionKey { key: 77, ..first };
+    let asked: [&[Piece]; 6] = [
+        &[],
+        &[
+            piece(first, 6, 2),
+            piece(second, 1, 700),
+            piece(first, 8, 0),
+        ],
+        &[piece(first, 0, 9)],
+        &[piece(first, 0, 1), piece(never, 0, 1)],
+        &[piece(second, u64::MAX, 2)],
+        &[piece(first, 0, 8)],
+    ];
+    let is_local = world.nodes[0].facts().name == "local";
+    for pieces in asked {
+        let (into, result) = read(&mut world, ONE, pieces, 800);
+        let before = world.nodes[0].counts();
+        let mut loaded = vec![0; 800];
+        let load = world.nodes[0].load(ONE, pieces, &mut loaded);
+        assert_eq!(load, is_local.then(|| result.clone()));
+        if is_local && result.is_ok() {
+            assert_eq!(loaded, into.bytes());
+            let after = world.nodes[0].counts();
+            let pieces_read = after.pieces_read - before.pieces_read;
+            assert_eq!(
+                (after.reads - before.reads, pieces_read),
+                (1, pieces.len() as u64)
+            );
+        }
+    }
+    let node = &world.nodes[0];
+    if is_local {
+        let refused = [
+            node.load(NodeId(7), &[], &mut []),
+            node.load(ONE, &[piece(first, 0, 2); 9], &mut [0; 18]),
+            node.load(ONE, &[piece(first, 0, 2)], &mut [0; 1]),
+            node.load(ZERO, &[piece(first, 0, 2)], &mut [0; 2]),
+        ];
+        assert!(matches!(
+            refused[0],
+            Some(Err(FabricError::NoSuchNode { .. }))
+        ));
+        assert!(matches!(
+            refused[1],
+            Some(Err(FabricError::TooManyPieces { .. }))
+        ));
+        assert!(matches!(
+            refused[2],
+            Some(Err(FabricError::BufferTooShort { .. }))
+        ));
+        assert!(matches!(
+            refused[3],
+            Some(Err(FabricError::OtherNode { .. }))
+        ));
+    }
+    world.nodes[1].withdraw(first);
+    let gone = world.nodes[0].load(ONE, &[piece(first, 0, 1)], &mut [0]);
+    assert_eq!(
+        gone,
+        is_local.then_some(Err(FabricError::NotOffered { region: first }))
+    );
+    assert!(
+        world.seen[1].is_empty(),
+        "the owner of what is read notices nothing"
+    );
+}
+
 pub fn what_was_withdrawn_is_gone(make: Make) {
     let mut world = make(2, Limits::DEFAULT);
     world.join();
