@@ -46,6 +46,7 @@ mod kept_keys;
 mod kept_lists;
 mod key_sets;
 pub mod layer;
+mod located;
 pub mod merge;
 pub(crate) mod rows;
 mod sets;

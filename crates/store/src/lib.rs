@@ -6,6 +6,7 @@
 //!   [`Lists`];
 //! - [`Snapshot`]: the local view, over the parts of one graph;
 //! - [`raw`]: the segments of a base as verified bytes, for whoever walks them elsewhere, as a GPU;
+//! - [`location`]: where a base's lists lie, for whoever reads them out of its memory from elsewhere;
 //! - [`Slice`], [`Window`]: the graph of a batch of a stream, and a union of them as a view;
 //! - [`GraphWriter`], [`GraphIndexWriter`], [`write_tables`]: what a load writes a graph with;
 //! - [`parts`]: the files that a graph consists of;
@@ -44,6 +45,7 @@ pub use error::ViewError;
 pub use lists::{ListCursor, Lists, Meeting, MetRows, OwnedLists};
 pub use prefixes::Prefixes;
 pub use segment::graph_index::{GraphIndexWriter, GraphKey};
+pub use segment::location;
 pub use segment::planes::Spans;
 pub use segment::raw;
 pub use segment::writer::{DirectionSummary, Edge, GraphWriter, SegmentShape, write_tables};

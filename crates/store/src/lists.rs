@@ -21,6 +21,7 @@
 //! | each (of some) named graph | none | rows of those graphs with the graph |
 
 mod coded;
+mod filter;
 mod hubs;
 mod layered;
 mod marks;
@@ -34,6 +35,7 @@ mod runs;
 use crate::error::ViewError;
 use crate::segment::reader::{Column, GraphColumn};
 use crate::source::Fault;
+pub(crate) use filter::Filter;
 pub use meet::Meeting;
 pub use meet_rows::MetRows;
 use memory::CheckedRegion;
@@ -43,43 +45,6 @@ pub use owned::OwnedLists;
 use rdf::VertexId;
 use runs::{Degrees, Expand, ExpandFiltered, Narrow, Select};
 use std::ops::Range;
-
-/// Which rows of a segment a scope admits.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Filter {
-    /// All; neighbours are distinct already.
-    Every,
-    /// None.
-    Nothing,
-    /// Those of one graph.
-    One(u32),
-    /// Those of any of these graphs, ascending; a neighbour comes once.
-    Union(Vec<u32>),
-    /// Those of any graph; a neighbour comes once.
-    Any,
-    /// Those of every named graph, with the graph.
-    EachNamed,
-    /// Those of these graphs, ascending, with the graph.
-    Each(Vec<u32>),
-}
-
-impl Filter {
-    /// Whether a row of this graph passes.
-    #[inline]
-    fn admits(&self, graph: u32) -> bool {
-        match self {
-            Filter::Every | Filter::Any => true,
-            Filter::Nothing => false,
-            Filter::One(one) => graph == *one,
-            Filter::Union(graphs) | Filter::Each(graphs) => graphs.binary_search(&graph).is_ok(),
-            Filter::EachNamed => graph != crate::format::DEFAULT_GRAPH_CODE,
-        }
-    }
-
-    fn binds_graph(&self) -> bool {
-        matches!(self, Filter::EachNamed | Filter::Each(_))
-    }
-}
 
 /// Where the rows of a batch stand.
 #[derive(Clone, Copy)]

@@ -17,11 +17,13 @@
 //! - [`planes`]: neighbours as 4-byte codes that order as ids do;
 //! - [`writer`]: a sorted stream of edges becomes segments;
 //! - [`reader`]: a segment as it is asked;
-//! - [`raw`]: a segment as verified bytes, for whoever walks it elsewhere.
+//! - [`raw`]: a segment as verified bytes, for whoever walks it elsewhere;
+//! - [`location`]: where its lists lie, for whoever reads them out of its memory from elsewhere.
 
 pub(crate) mod graph_index;
 pub(crate) mod index;
 pub(crate) mod index_writer;
+pub mod location;
 pub(crate) mod planes;
 pub mod raw;
 pub(crate) mod reader;

@@ -6,12 +6,13 @@
 
 use crate::cut::part_of::PartOf;
 use crate::error::ViewError;
-use crate::format::{DEFAULT_GRAPH_CODE, HEADER_BYTES, PartHeader, PartKind, flags};
+use crate::format::{HEADER_BYTES, PartHeader, PartKind, flags};
 use crate::lists::{Columns, Filter, Lists, NamedGraphs};
 use crate::parts::{PartError, PartSource};
 use crate::prefixes::Prefixes;
 use crate::segment::graph_index::GraphIndex;
 use crate::segment::index::ABSENT;
+use crate::segment::location::Located;
 use crate::segment::reader::{Segment, Side};
 use crate::signature::sets::{SetRecord, Sets};
 use crate::source::{ByteSource, Fault, damaged, inconsistent, with_source};
@@ -208,44 +209,10 @@ impl Snapshot {
     /// What a scope admits of a segment's rows.
     fn filter(&self, segment: &Segment<'_>, scope: GraphScope<'_>) -> Result<Filter, Fault> {
         if !segment.has_graphs() {
-            let is_default = match scope {
-                GraphScope::Default | GraphScope::Union => true,
-                GraphScope::Named(graph) => graph == GraphScope::DEFAULT_GRAPH,
-                GraphScope::Merge(graphs) => graphs.contains(&GraphScope::DEFAULT_GRAPH),
-                GraphScope::EachNamed | GraphScope::EachOf(_) => false,
-            };
-            return Ok(if is_default {
-                Filter::Every
-            } else {
-                Filter::Nothing
-            });
+            return Ok(Filter::of_default_graph(scope));
         }
         let named = self.graphs()?;
-        let code = |graph: VertexId| match graph {
-            GraphScope::DEFAULT_GRAPH => Some(DEFAULT_GRAPH_CODE),
-            graph => named.code(graph),
-        };
-        Ok(match scope {
-            GraphScope::Default => Filter::One(DEFAULT_GRAPH_CODE),
-            GraphScope::Named(graph) => code(graph).map_or(Filter::Nothing, Filter::One),
-            GraphScope::Merge(graphs) => {
-                union(graphs.iter().filter_map(|&graph| code(graph)).collect())
-            }
-            GraphScope::Union => Filter::Any,
-            GraphScope::EachNamed => Filter::EachNamed,
-            GraphScope::EachOf(graphs) => {
-                let codes = graphs
-                    .iter()
-                    .filter_map(|&graph| named.code(graph))
-                    .collect();
-                match union(codes) {
-                    Filter::Nothing => Filter::Nothing,
-                    Filter::One(code) => Filter::Each(vec![code]),
-                    Filter::Union(codes) => Filter::Each(codes),
-                    _ => unreachable!("a union is of none, one or several"),
-                }
-            }
-        })
+        Ok(Filter::of_scope(scope, |graph| named.code(graph)))
     }
 
     /// A segment as lists are read from it; `None` where the scope holds nothing of it.
@@ -485,17 +452,6 @@ impl<'v> ListSource<'v> {
     }
 }
 
-/// The filter for any of these graphs.
-fn union(mut codes: Vec<u32>) -> Filter {
-    codes.sort_unstable();
-    codes.dedup();
-    match codes[..] {
-        [] => Filter::Nothing,
-        [code] => Filter::One(code),
-        _ => Filter::Union(codes),
-    }
-}
-
 impl Segment<'_> {
     /// The set number of the vertex with this ordinal, where this is a signature segment.
     pub(crate) fn signature_value(&self, ordinal: u64) -> Result<u64, Fault> {
@@ -577,6 +533,10 @@ impl GraphView for Snapshot {
         self.fill_lists(segment, keys, scope, lists)
             .map_err(|fault| *fault)?;
         Ok(Progress::Ready)
+    }
+
+    fn located(&self, segment: SegmentKey, verify_bytes: u64) -> Result<Located, ViewError> {
+        self.locate(segment, verify_bytes).map_err(|fault| *fault)
     }
 
     fn predicates_of(

@@ -5,6 +5,7 @@
 
 mod forged;
 mod graphs;
+mod location;
 mod reader;
 
 use crate::common;

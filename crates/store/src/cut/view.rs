@@ -8,6 +8,7 @@
 
 use crate::error::ViewError;
 use crate::lists::Lists;
+use crate::segment::location::Located;
 use crate::snapshot::Snapshot;
 use crate::vertex_set::VertexSet;
 use crate::view::{GraphScope, GraphView, Progress, SegmentKey};
@@ -194,5 +195,12 @@ impl<V: GraphView> GraphView for PartView<V> {
             start = end as usize;
         }
         Ok(progress)
+    }
+
+    fn located(&self, segment: SegmentKey, verify_bytes: u64) -> Result<Located, ViewError> {
+        match self.own(segment) {
+            Some(segment) => self.part.located(segment, verify_bytes),
+            None => Ok(Located::of_no_edges()),
+        }
     }
 }

@@ -14,6 +14,7 @@ use super::kept_lists::KeptList;
 use super::version::Version;
 use crate::error::ViewError;
 use crate::lists::{Filter, Lists, weigh};
+use crate::segment::location::Located;
 use crate::snapshot::{ListSource, Snapshot};
 use crate::source::Fault;
 use crate::vertex_set::VertexSet;
@@ -40,7 +41,7 @@ struct Shares<'v> {
 impl Version {
     /// Gives every graph that has this segment: with the segment as it numbers it, and whether its
     /// edges are taken away.
-    fn each_with<'v>(
+    pub(super) fn each_with<'v>(
         &'v self,
         segment: SegmentKey,
         mut give: impl FnMut(&'v Snapshot, SegmentKey, bool) -> Result<(), Fault>,
@@ -515,5 +516,9 @@ impl GraphView for Version {
         self.append_predicates(direction, vertices, predicates, ends)
             .map_err(|fault| *fault)?;
         Ok(Progress::Ready)
+    }
+
+    fn located(&self, segment: SegmentKey, verify_bytes: u64) -> Result<Located, ViewError> {
+        self.locate(segment, verify_bytes).map_err(|fault| *fault)
     }
 }

@@ -578,7 +578,7 @@ fn before(block: &[u64]) -> u64 {
 
 /// The ordinal of the id with this bit of a block, or [`ABSENT`].
 #[inline]
-fn rank(block: &[u64], bit: u64) -> u64 {
+pub(crate) fn rank(block: &[u64], bit: u64) -> u64 {
     Word::of(block, (bit / 64) as u32).ordinal(bit % 64)
 }
 

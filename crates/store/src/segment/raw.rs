@@ -36,7 +36,7 @@
 //! were copied are zeros, so whoever copied an image asks [`Snapshot::damage`] before the copy is believed.
 
 mod columns;
-mod index;
+pub(crate) mod index;
 mod rows;
 
 use crate::error::ViewError;

@@ -103,6 +103,24 @@ pub(super) fn known_image_of<'v>(index: &Index<'v>) -> Result<RawIndex<'v>, Faul
     })
 }
 
+/// The bytes of its part that hold the data of an index, from a multiple of 64 on; its directory is looked at and no key.
+pub(crate) fn extent_of(index: &Index<'_>) -> Result<Range<u64>, Fault> {
+    let region = index.region();
+    let extent = check_directory(index.directory().0, index.keys(), region.len());
+    extent.map_err(|what| inconsistent(region, what))
+}
+
+/// The bytes, of so many, that hold the data of all chunks of a directory, if these ascend and lie there.
+pub(crate) fn check_directory(
+    entries: &[ChunkEntry],
+    keys: u64,
+    bytes: u64,
+) -> Result<Range<u64>, Wrong> {
+    let directory = Directory { entries, keys };
+    directory.check()?;
+    directory.extent(bytes)
+}
+
 /// The chunks of an index as they stand in their part.
 struct Directory<'v> {
     entries: &'v [ChunkEntry],
