@@ -13,7 +13,7 @@ use crate::message::{Message, PIECE_BYTES};
 use crate::question::{Answer, Extent, OwnedScope, Question, SetName, Unanswered, answer};
 use crate::session::{Asked, Common, Want};
 use crate::terms::PartTerms;
-use fabric::{Fabric, FabricError, NodeId};
+use fabric::{Fabric, FabricError, NodeId, Presence};
 use hashbrown::HashMap;
 use query::statistics::Statistics;
 use rdf::{Direction, Placement, PredicateId, Tag, Ticket, VertexId};
@@ -230,7 +230,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
         if let Err(error) = sent
             && let Some(lost) = self.desk.withdraw(request)
         {
-            self.lost(&lost, to, &error.to_string());
+            self.lost(&lost, to, &self.why(to, &error));
         }
     }
 
@@ -239,6 +239,14 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
         lost.asked
             .answered(lost.place, Err(Failure::Elsewhere { node, what }));
         self.desk.done(lost.ticket);
+    }
+
+    /// Why a node was not sent something: of one that is away, why it is.
+    pub(crate) fn why(&self, node: u16, error: &FabricError) -> String {
+        match (error, self.fabric.presence(NodeId(node))) {
+            (FabricError::Down { .. }, Presence::Down(cause)) => cause.to_string(),
+            _ => error.to_string(),
+        }
     }
 
     fn backlog(&self) -> MutexGuard<'_, BTreeMap<u16, VecDeque<Vec<u8>>>> {

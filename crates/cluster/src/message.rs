@@ -105,6 +105,8 @@ pub(crate) enum Message {
     },
     Failed {
         query: QueryId,
+        /// Which node is the cause: the sender, or one that it needs.
+        node: u16,
         what: String,
     },
     End(QueryId),
@@ -171,9 +173,10 @@ impl Message {
                 write_query(*query, &mut out);
                 out.number((*section).into());
             }
-            Message::Failed { query, what } => {
+            Message::Failed { query, node, what } => {
                 out.byte(6);
                 write_query(*query, &mut out);
+                out.number((*node).into());
                 out.bytes(what.as_bytes());
             }
             Message::End(query) => {
@@ -239,6 +242,7 @@ impl Message {
             },
             6 => Message::Failed {
                 query: read_query(from)?,
+                node: from.number16()?,
                 what: from.text()?.to_owned(),
             },
             7 => Message::End(read_query(from)?),
@@ -411,6 +415,7 @@ mod tests {
             Message::Room { query, section: 1 },
             Message::Failed {
                 query,
+                node: 2,
                 what: "é".to_owned(),
             },
             Message::End(query),

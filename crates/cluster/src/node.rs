@@ -68,6 +68,9 @@ pub struct PartsQuery<P, T> {
     pub time: Option<Duration>,
 }
 
+/// Which node is why a query cannot go on, and what is the matter there.
+type Cause = (u16, String);
+
 /// What a node did for queries that have ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
@@ -94,7 +97,7 @@ struct State<P, T> {
     early: HashMap<QueryId, Vec<(u16, Message)>>,
     early_messages: usize,
     /// Those that have ended here; and why, where they could not begin.
-    ended: HashMap<QueryId, Option<String>>,
+    ended: HashMap<QueryId, Option<Cause>>,
     ended_order: VecDeque<QueryId>,
     figures: Figures,
 }
@@ -115,7 +118,7 @@ impl<P, T> Default for State<P, T> {
 
 impl<P, T> State<P, T> {
     /// Forgets a query: its run, and who sent rows before it began.
-    fn end(&mut self, id: QueryId, why: Option<String>) -> (Option<Arc<Run<P, T>>>, BTreeSet<u16>) {
+    fn end(&mut self, id: QueryId, why: Option<Cause>) -> (Option<Arc<Run<P, T>>>, BTreeSet<u16>) {
         if self.ended.insert(id, why).is_none() {
             self.ended_order.push_back(id);
             if self.ended_order.len() > ENDED_MAX
@@ -290,7 +293,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
         };
         let begin = Message::Begin(run.id, run.with_time_left(&begin));
         let sent = self.ground.send(node, &begin);
-        sent.map_err(|error| error.to_string())?;
+        sent.map_err(|error| self.ground.why(node, &error))?;
         home.nodes.push(node);
         Ok(())
     }
@@ -379,19 +382,17 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
         }
         if let Some(why) = state.ended.get(&query).cloned() {
             drop(state);
-            if let Some(what) = why {
-                let _ = self.ground.send(from, &Message::Failed { query, what });
+            if let Some((node, what)) = why {
+                let failed = Message::Failed { query, node, what };
+                let _ = self.ground.send(from, &failed);
             }
             return None;
         }
         let is_first = !state.early.contains_key(&query);
         if state.early_messages >= EARLY_MAX {
             drop(state);
-            self.give_up(
-                query,
-                Some(from),
-                "too much has come for queries that have not begun",
-            );
+            let what = "too much has come for queries that have not begun";
+            self.give_up(query, Some(from), (self.ground.here(), what.to_owned()));
             return None;
         }
         state.early_messages += 1;
@@ -400,21 +401,23 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
         if is_first {
             let asked = self.ground.send(query.home, &Message::Unknown(query));
             if let Err(error) = asked {
-                self.give_up(query, None, &format!("node {}: {error}", query.home));
+                let cause = (query.home, self.ground.why(query.home, &error));
+                self.give_up(query, None, cause);
             }
         }
         None
     }
 
     /// A query cannot begin here. Whoever was asked may be out of reach, so all are told that have sent rows for it, or will.
-    fn give_up(&self, query: QueryId, from: Option<u16>, what: &str) {
-        let (_, mut senders) = self.state().end(query, Some(what.to_owned()));
+    fn give_up(&self, query: QueryId, from: Option<u16>, cause: Cause) {
+        let (_, mut senders) = self.state().end(query, Some(cause.clone()));
         senders.extend(from);
         senders.insert(query.home);
         for sender in senders {
-            let what = what.to_owned();
+            let (node, what) = cause.clone();
+            let failed = Message::Failed { query, node, what };
             // Who is away has lost the query, or will not miss its rows.
-            let _ = self.ground.send(sender, &Message::Failed { query, what });
+            let _ = self.ground.send(sender, &failed);
         }
     }
 
@@ -471,7 +474,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
                     run.schedule(blocked);
                 }
             }
-            Message::Failed { what, .. } => run.fail(Failure::Elsewhere { node: from, what }),
+            Message::Failed { node, what, .. } => run.fail(Failure::Elsewhere { node, what }),
             _ => {}
         }
     }
@@ -484,8 +487,8 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
         let mut state = self.state();
         if let Some(why) = state.ended.get(&query).cloned() {
             drop(state);
-            if let Some(what) = why {
-                self.give_up(query, None, &what);
+            if let Some(cause) = why {
+                self.give_up(query, None, cause);
             }
             return;
         }
@@ -496,7 +499,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
             Ok(run) => Arc::new(run),
             Err(what) => {
                 drop(state);
-                self.give_up(query, None, &what);
+                self.give_up(query, None, (self.ground.here(), what));
                 return;
             }
         };
@@ -567,7 +570,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
         let unknown: Vec<QueryId> = unknown.copied().collect();
         drop(state);
         for query in unknown {
-            self.give_up(query, None, &format!("node {node}: {what}"));
+            self.give_up(query, None, (node, what.to_owned()));
         }
     }
 }

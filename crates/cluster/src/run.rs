@@ -337,18 +337,17 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
             return;
         }
         self.halt.end();
-        let what = match failure {
-            Failure::Elsewhere { node, what } if node != self.ground.here() => {
-                format!("node {node}: {what}")
+        let (node, what) = match failure {
+            Failure::Elsewhere { node, what } => (node, what),
+            failure => {
+                let what = store::view::ViewError::from(failure).to_string();
+                (self.ground.here(), what)
             }
-            Failure::Elsewhere { what, .. } => what,
-            failure => store::view::ViewError::from(failure).to_string(),
         };
         let query = self.id;
         // Where that does not arrive the one that asked is away, and wants to know nothing.
-        let _ = self
-            .ground
-            .send(self.id.home, &Message::Failed { query, what });
+        let failed = Message::Failed { query, node, what };
+        let _ = self.ground.send(self.id.home, &failed);
     }
 
     /// Checks and keeps rows for a section. The error says why they are none.

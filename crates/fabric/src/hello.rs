@@ -81,7 +81,7 @@ impl Hello {
         }
         if self.cluster != other.cluster {
             return Err(differ("cluster", self, other, |hello| hex(&hello.cluster))
-                + ": check the addresses, or the cluster's id in the configuration");
+                + ": their parts are of different graphs; check the addresses, and where the parts come from");
         }
         if self.nodes != other.nodes {
             return Err(differ("number of members", self, other, |hello| {

@@ -59,7 +59,7 @@ pub struct TcpConfig {
     pub here: NodeId,
     /// Where each member is reached, at its number: `host:port`, a name or an address. This node's own is not used.
     pub members: Vec<String>,
-    /// Which cluster: nodes of another are refused.
+    /// Which cluster, by the graph that it has: nodes of another are refused.
     pub cluster: [u8; 16],
     /// Which state of the cluster's placement: nodes with another are refused.
     pub epoch: u64,
@@ -134,6 +134,20 @@ impl Tcp {
     fn station(&self) -> &Station {
         &self.shared.station
     }
+
+    /// Leaves, and waits until the last words are said: two seconds at most.
+    pub fn leave_and_wait(&self) {
+        self.leave();
+        let thread = self
+            .thread
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(thread) = thread {
+            // It has panicked: that was told by the panic.
+            let _ = thread.join();
+        }
+    }
 }
 
 fn hello(config: &TcpConfig) -> Result<Hello, TcpError> {
@@ -168,16 +182,7 @@ impl Drop for Ends {
 
 impl Drop for Tcp {
     fn drop(&mut self) {
-        self.leave();
-        let thread = self
-            .thread
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        if let Some(thread) = thread {
-            // It has panicked: that was told by the panic.
-            let _ = thread.join();
-        }
+        self.leave_and_wait();
     }
 }
 

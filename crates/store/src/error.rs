@@ -24,7 +24,7 @@ pub enum ViewError {
         what: String,
     },
     /// The node of a cluster that has it did not answer.
-    #[error("node {node} of the cluster does not answer: {what}")]
+    #[error("node {node}, which has part {node} of the graph, does not answer: {what}")]
     Elsewhere {
         /// Its number.
         node: u16,

@@ -206,6 +206,12 @@ impl Snapshot {
         self.by_vertex.get(&vertex).map(|_| vertex)
     }
 
+    /// The vertex of `rdf:type` where the graph that this was cut from names it, with an edge of it here or without.
+    pub fn type_vertex_of_whole(&self) -> Option<VertexId> {
+        let vertex = self.predicates.get(PredicateId::TYPE.0 as usize).copied();
+        vertex.filter(|vertex| !vertex.is_unbound())
+    }
+
     /// What a scope admits of a segment's rows.
     fn filter(&self, segment: &Segment<'_>, scope: GraphScope<'_>) -> Result<Filter, Fault> {
         if !segment.has_graphs() {

@@ -296,7 +296,7 @@ where
                 rows,
             };
             let sent = run.ground.send(to, &message);
-            sent.map_err(|error| elsewhere(to, error.to_string()))
+            sent.map_err(|error| elsewhere(to, run.ground.why(to, &error)))
         }
     }
 }
