@@ -169,7 +169,7 @@ impl<'g, P: GraphView + Send + Sync + 'static, T: PartTerms> Asks<'g, P, T> {
             let asked = Arc::new(Asked::new(self.session, want, questions));
             for (place, (to, question)) in asked.questions.iter().enumerate() {
                 if *to == self.ground.here() {
-                    let answered = self.ground.answered(question);
+                    let answered = self.ground.answered(question, asked.memory());
                     self.ground.keep(asked.answered(place, answered));
                 } else {
                     is_away = true;

@@ -10,7 +10,9 @@
 //!
 //! Invariant: what is told that a ticket completed is told after its answers are kept, and never within a lock of this desk.
 
+use crate::held::Held;
 use crate::session::Asked;
+use explore::MemoryExceeded;
 use hashbrown::HashMap;
 use rdf::Ticket;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -41,8 +43,9 @@ struct Request {
     asked: Arc<Asked>,
     /// Which of those that were asked it is.
     place: usize,
-    /// What has come of the answer.
+    /// What has come of the answer, and its memory.
     bytes: Vec<u8>,
+    held: Held,
 }
 
 #[derive(Default)]
@@ -57,6 +60,9 @@ pub(crate) struct Arrived {
     pub(crate) asked: Arc<Asked>,
     pub(crate) place: usize,
     pub(crate) bytes: Vec<u8>,
+    /// Where there was no memory for more of it.
+    pub(crate) refused: Option<MemoryExceeded>,
+    _held: Held,
 }
 
 impl Desk {
@@ -98,12 +104,14 @@ impl Desk {
             asked: Arc::clone(asked),
             place,
             bytes: Vec::new(),
+            held: Held::nothing(asked.memory()),
         };
         state.requests.insert(number, request);
         number
     }
 
-    /// A piece of an answer; given back when it was the last. Pieces that nobody asked for are dropped.
+    /// A piece of an answer; given back when it was the last, or there is no memory for it. Pieces that nobody asked for are
+    /// dropped, and those that nobody waits for any more.
     pub(crate) fn piece(
         &self,
         from: u16,
@@ -114,11 +122,17 @@ impl Desk {
         let mut state = self.state();
         let request = state.requests.get_mut(&number);
         let request = request.filter(|request| request.to == from)?;
-        request.bytes.extend_from_slice(bytes);
-        if !is_last {
-            return None;
+        let is_idle = request.asked.is_idle();
+        let grown = request.held.grow(bytes.len() as u64);
+        if grown.is_ok() && !is_idle {
+            request.bytes.extend_from_slice(bytes);
+            if !is_last {
+                return None;
+            }
         }
-        state.requests.remove(&number).map(arrived)
+        let mut arrived = state.requests.remove(&number).map(arrived)?;
+        arrived.refused = grown.err();
+        Some(arrived)
     }
 
     /// Takes back a request, whatever has come.
@@ -185,5 +199,7 @@ fn arrived(request: Request) -> Arrived {
         asked: request.asked,
         place: request.place,
         bytes: request.bytes,
+        refused: None,
+        _held: request.held,
     }
 }

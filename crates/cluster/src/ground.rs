@@ -9,10 +9,12 @@
 use crate::bytes::{Reader, Writer};
 use crate::desk::{Arrived, Desk, Waker};
 use crate::error::Failure;
+use crate::held::{Held, Memory};
 use crate::message::{Message, PIECE_BYTES};
 use crate::question::{Answer, Extent, OwnedScope, Question, SetName, Unanswered, answer};
-use crate::session::{Asked, Common, Want};
+use crate::session::{Asked, Common, Want, bytes_of};
 use crate::terms::PartTerms;
+use explore::limits::Unlimited;
 use fabric::{Fabric, FabricError, NodeId, Presence};
 use hashbrown::HashMap;
 use query::statistics::Statistics;
@@ -43,8 +45,13 @@ pub struct Ground<P, T> {
     /// By number, whether a predicate has it.
     predicates: Vec<bool>,
     common: RwLock<Commons>,
-    backlog: Mutex<BTreeMap<u16, VecDeque<Vec<u8>>>>,
+    backlog: Mutex<Backlog>,
+    /// For what is of no query here: answers in the making, messages that wait.
+    memory: Memory,
 }
+
+/// By peer, messages that wait for room, each with its memory.
+type Backlog = BTreeMap<u16, VecDeque<(Vec<u8>, Option<Held>)>>;
 
 /// What holds for every query.
 #[derive(Default)]
@@ -95,7 +102,18 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
             statistics,
             common: RwLock::default(),
             backlog: Mutex::default(),
+            memory: Arc::new(Unlimited),
         }
+    }
+
+    /// Draws what is of no query here on this memory, from now on.
+    pub(crate) fn draw_on(&mut self, memory: Memory) {
+        self.memory = memory;
+    }
+
+    /// For what is of no query here.
+    pub(crate) fn memory(&self) -> &Memory {
+        &self.memory
     }
 
     /// Its number.
@@ -249,13 +267,24 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
         }
     }
 
-    fn backlog(&self) -> MutexGuard<'_, BTreeMap<u16, VecDeque<Vec<u8>>>> {
+    fn backlog(&self) -> MutexGuard<'_, Backlog> {
         self.backlog.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sends a message, now or when the peer has room. An error: it will never arrive.
     pub(crate) fn send(&self, to: u16, message: &Message) -> Result<(), FabricError> {
-        let bytes = message.encode();
+        self.send_bytes(to, message.encode(), None, message.is_counted())
+    }
+
+    /// The same of its bytes, for which there may be memory. One that counts what has come, and is answered by nothing, waits
+    /// without: it is small, and there are no more of them than tables and questions.
+    fn send_bytes(
+        &self,
+        to: u16,
+        bytes: Vec<u8>,
+        held: Option<Held>,
+        is_counted: bool,
+    ) -> Result<(), FabricError> {
         let bytes_max = self.fabric.facts().limits.message_bytes_max;
         if bytes.len() > bytes_max {
             // One that waits is not looked at again, so this is said now.
@@ -265,18 +294,27 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
             });
         }
         let mut backlog = self.backlog();
-        if let Some(waiting) = backlog.get_mut(&to) {
-            waiting.push_back(bytes);
-            return Ok(());
-        }
-        match self.fabric.send(NodeId(to), bytes) {
-            Ok(()) => Ok(()),
-            Err(refused) if matches!(refused.cause, FabricError::Busy { .. }) => {
-                backlog.insert(to, VecDeque::from([refused.given]));
-                Ok(())
+        let bytes = if backlog.contains_key(&to) {
+            bytes
+        } else {
+            match self.fabric.send(NodeId(to), bytes) {
+                Ok(()) => return Ok(()),
+                Err(refused) if matches!(refused.cause, FabricError::Busy { .. }) => refused.given,
+                Err(refused) => return Err(refused.cause),
             }
-            Err(refused) => Err(refused.cause),
-        }
+        };
+        let held = match held {
+            None if is_counted => {
+                let held = Held::of(&self.memory, bytes.len() as u64);
+                Some(held.map_err(|refused| FabricError::Busy {
+                    node: NodeId(to),
+                    queued_bytes: refused.used_bytes as usize,
+                })?)
+            }
+            held => held,
+        };
+        backlog.entry(to).or_default().push_back((bytes, held));
+        Ok(())
     }
 
     /// A peer takes more again.
@@ -285,11 +323,11 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
         let Some(mut waiting) = backlog.remove(&to) else {
             return;
         };
-        while let Some(bytes) = waiting.pop_front() {
+        while let Some((bytes, held)) = waiting.pop_front() {
             match self.fabric.send(NodeId(to), bytes) {
                 Ok(()) => {}
                 Err(refused) if matches!(refused.cause, FabricError::Busy { .. }) => {
-                    waiting.push_front(refused.given);
+                    waiting.push_front((refused.given, held));
                     backlog.insert(to, waiting);
                     return;
                 }
@@ -307,13 +345,14 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
         }
     }
 
-    fn unguarded(&self, question: &Question) -> Result<Answer, Unanswered> {
-        answer(question, &self.part, &self.terms, &self.statistics)
+    fn unguarded(&self, question: &Question, held: &mut Held) -> Result<Answer, Unanswered> {
+        answer(question, &self.part, &self.terms, &self.statistics, held)
     }
 
-    /// The answer of this part.
-    pub(crate) fn answered(&self, question: &Question) -> Result<Answer, Failure> {
-        self.unguarded(question).map_err(Failure::from)
+    /// The answer of this part, for a query that has this memory.
+    pub(crate) fn answered(&self, question: &Question, memory: &Memory) -> Result<Answer, Failure> {
+        let mut held = Held::nothing(memory);
+        self.unguarded(question, &mut held).map_err(Failure::from)
     }
 
     /// What a planner is told of all parts, once everybody has said it.
@@ -328,20 +367,34 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
     }
 
     /// The answer to a question that came from elsewhere, or why there is none.
-    fn answer_to(&self, question: &Question) -> Result<Answer, String> {
+    fn answer_to(&self, question: &Question, held: &mut Held) -> Result<Answer, String> {
         let asked = question.segment().map(|segment| segment.predicate);
         if let Some(PredicateId(number)) =
             asked.filter(|asked| *asked != PredicateId::SIGNATURE && !self.knows(*asked))
         {
             return Err(format!("there is no predicate of number {number}"));
         }
-        self.unguarded(question).map_err(|error| error.to_string())
+        let answer = self
+            .unguarded(question, held)
+            .map_err(|error| error.to_string())?;
+        match self.part.damage() {
+            // What was read may be of bytes that were not there.
+            Some(damage) => Err(damage.to_string()),
+            None => Ok(answer),
+        }
     }
 
     /// Answers a question of another node.
     pub(crate) fn answer(&self, from: u16, request: u64, question: &Question) {
+        let mut held = Held::nothing(&self.memory);
         let mut out = Writer::default();
-        match self.answer_to(question) {
+        let answer = self.answer_to(question, &mut held).and_then(|answer| {
+            // As bytes it is no longer than it is here.
+            let more = held.grow(bytes_of(&answer));
+            more.map_err(|refused| Unanswered::Memory(refused).to_string())?;
+            Ok(answer)
+        });
+        match answer {
             Ok(answer) => {
                 out.byte(0);
                 answer.write(&mut out);
@@ -351,14 +404,21 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
                 out.bytes(what.as_bytes());
             }
         }
-        let mut pieces = out.0.chunks(PIECE_BYTES).peekable();
+        self.send_answer(from, request, &out.0, held);
+    }
+
+    /// Sends an answer in pieces, each with its memory, in case it has to wait.
+    fn send_answer(&self, to: u16, request: u64, bytes: &[u8], mut held: Held) {
+        let mut pieces = bytes.chunks(PIECE_BYTES).peekable();
         while let Some(piece) = pieces.next() {
-            let piece = Message::Piece {
+            let message = Message::Piece {
                 request,
                 is_last: pieces.peek().is_none(),
                 bytes: piece.to_vec(),
             };
-            if self.send(from, &piece).is_err() {
+            let held = held.split(piece.len() as u64);
+            let sent = self.send_bytes(to, message.encode(), Some(held), false);
+            if sent.is_err() {
                 // It is away, and waits for nothing any more.
                 return;
             }
@@ -370,6 +430,11 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
         let Some(arrived) = self.desk.piece(from, request, is_last, bytes) else {
             return;
         };
+        if let Some(refused) = arrived.refused {
+            arrived.asked.answered(arrived.place, Err(refused.into()));
+            self.desk.done(arrived.ticket);
+            return;
+        }
         let question = &arrived.asked.questions[arrived.place].1;
         let answer = read_answer(&arrived.bytes, question);
         let answer = answer.and_then(|answer| {
@@ -408,6 +473,7 @@ impl From<Unanswered> for Failure {
         match error {
             Unanswered::View(error) => Failure::View(error),
             Unanswered::Lexicon(error) => Failure::Lexicon(error.to_string()),
+            Unanswered::Memory(refused) => Failure::Memory(refused),
         }
     }
 }

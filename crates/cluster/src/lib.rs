@@ -18,6 +18,7 @@ mod bytes;
 mod desk;
 mod error;
 pub mod ground;
+mod held;
 pub mod home;
 pub mod host;
 pub mod lexicon;

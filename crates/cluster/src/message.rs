@@ -205,6 +205,23 @@ impl Message {
         out.0
     }
 
+    /// Whether it is drawn on memory where it waits for room: all that may be long are.
+    pub(crate) fn is_counted(&self) -> bool {
+        match self {
+            Message::Ask { .. }
+            | Message::Piece { .. }
+            | Message::Begin(..)
+            | Message::Rows { .. } => true,
+            Message::Took(..)
+            | Message::Room { .. }
+            | Message::Failed { .. }
+            | Message::End(_)
+            | Message::Unknown(_)
+            | Message::Nonsense { .. }
+            | Message::Ended { .. } => false,
+        }
+    }
+
     /// Whether bytes say of themselves that they are a [`Message::Nonsense`]: where they are none, nobody answers that.
     pub(crate) fn is_nonsense(bytes: &[u8]) -> bool {
         bytes.first() == Some(&NONSENSE)

@@ -14,6 +14,7 @@
 use crate::bytes::Malformed;
 use crate::error::Failure;
 use crate::ground::Ground;
+use crate::held::Held;
 use crate::host::Host;
 use crate::message::{Begin, Message, Mode, QueryId};
 use crate::run::halt::Halt;
@@ -23,12 +24,12 @@ use crate::run::{At, Materials, Run, Shipped};
 use crate::session::{Fetched, Session};
 use crate::terms::PartTerms;
 use crate::visit::Visit;
-use explore::{MemoryBudget, Stop};
+use explore::{MemoryBudget, Service, Stop};
 use fabric::Event;
 use hashbrown::HashMap;
 use oxsdatatypes::DateTime;
 use query::plan::Plan;
-use query::wire::decode_rows;
+use query::wire::{DecodeError, decode_rows};
 use rdf::VertexId;
 use std::collections::{BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -41,6 +42,20 @@ const ENDED_MAX: usize = 4096;
 
 /// Messages for queries that are not known yet, kept until they begin: what all senders may have under way for one.
 const EARLY_MAX: usize = 4096;
+
+/// Bytes that a node may have for others beside what their queries have: rows that came before their query, answers in the
+/// making, and messages that wait for room. All that its queries may have bounds it too.
+const EXCHANGE_BYTES_MAX: u64 = 1 << 30;
+
+/// What such a message takes beside its rows.
+const EARLY_BYTES: u64 = size_of::<Early>() as u64;
+
+/// A message that came before its query.
+struct Early {
+    from: u16,
+    message: Message,
+    _held: Held,
+}
 
 /// A query to be walked over all parts.
 pub struct PartsQuery<P, T> {
@@ -94,7 +109,7 @@ pub struct Node<P, T> {
 struct State<P, T> {
     last: u64,
     runs: HashMap<QueryId, Arc<Run<P, T>>>,
-    early: HashMap<QueryId, Vec<(u16, Message)>>,
+    early: HashMap<QueryId, Vec<Early>>,
     early_messages: usize,
     /// Those that have ended here; and why, where they could not begin.
     ended: HashMap<QueryId, Option<Cause>>,
@@ -129,7 +144,7 @@ impl<P, T> State<P, T> {
         }
         let early = self.early.remove(&id).unwrap_or_default();
         self.early_messages -= early.len();
-        let senders = early.iter().map(|(from, _)| *from).collect();
+        let senders = early.iter().map(|early| early.from).collect();
         (self.runs.remove(&id), senders)
     }
 }
@@ -145,7 +160,8 @@ impl<P, T> Drop for Node<P, T> {
 
 impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
     /// A node on this ground.
-    pub fn new(ground: Ground<P, T>, host: Arc<dyn Host>) -> Node<P, T> {
+    pub fn new(mut ground: Ground<P, T>, host: Arc<dyn Host>) -> Node<P, T> {
+        ground.draw_on(host.memory(EXCHANGE_BYTES_MAX));
         Node {
             ground: Arc::new(ground),
             scheduler: Arc::new(Scheduler::new(host)),
@@ -220,11 +236,11 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
                 what: "windows over streams are not answered on a cluster".to_owned(),
             });
         }
-        let halt = Halt::new(
+        let halt = Arc::new(Halt::new(
             Arc::clone(self.ground.fabric()),
             question.time,
             Some(question.stop),
-        );
+        ));
         let materials = Materials {
             plan: question.plan,
             ids: question.ids,
@@ -233,7 +249,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
             chunk_rows: question.chunk_rows,
             memory_bytes: question.memory_bytes,
             memory: question.memory,
-            service: self.scheduler.host().service(),
+            service: self.service(&halt),
         };
         let id = {
             let mut state = self.state();
@@ -350,8 +366,11 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
                     &format!("it could not read what was sent to it: {what}"),
                 );
             }
-            Message::Rows { query, .. } => {
-                if let Some(message) = self.early(query, from, message) {
+            Message::Rows {
+                query, ref rows, ..
+            } => {
+                let bytes = rows.len() as u64 + EARLY_BYTES;
+                if let Some(message) = self.early(query, (from, bytes), message) {
                     self.of_run(from, message);
                 }
             }
@@ -375,7 +394,12 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
     }
 
     /// Keeps a message for a query that is not known yet; gives back one of a query that is.
-    fn early(&self, query: QueryId, from: u16, message: Message) -> Option<Message> {
+    fn early(
+        &self,
+        query: QueryId,
+        (from, bytes): (u16, u64),
+        message: Message,
+    ) -> Option<Message> {
         let mut state = self.state();
         if state.runs.contains_key(&query) || query.home == self.ground.here() {
             return Some(message);
@@ -389,14 +413,25 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
             return None;
         }
         let is_first = !state.early.contains_key(&query);
-        if state.early_messages >= EARLY_MAX {
-            drop(state);
-            let what = "too much has come for queries that have not begun";
-            self.give_up(query, Some(from), (self.ground.here(), what.to_owned()));
-            return None;
-        }
+        let held = match Held::of(self.ground.memory(), bytes) {
+            Ok(held) if state.early_messages < EARLY_MAX => held,
+            held => {
+                drop(state);
+                let what = match held {
+                    Err(refused) => ViewError::from(Failure::Memory(refused)).to_string(),
+                    Ok(_) => "too much has come for queries that have not begun".to_owned(),
+                };
+                self.give_up(query, Some(from), (self.ground.here(), what));
+                return None;
+            }
+        };
         state.early_messages += 1;
-        state.early.entry(query).or_default().push((from, message));
+        let early = state.early.entry(query).or_default();
+        early.push(Early {
+            from,
+            message,
+            _held: held,
+        });
         drop(state);
         if is_first {
             let asked = self.ground.send(query.home, &Message::Unknown(query));
@@ -457,9 +492,13 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
                     section: section as usize,
                     in_place,
                 };
-                let rows = decode_rows(&rows).map_err(|error| error.to_string());
-                if let Err(what) = rows.and_then(|rows| run.accept(from, at, rows)) {
-                    run.fail(Failure::Elsewhere { node: from, what });
+                let refused = |error: DecodeError| Failure::Elsewhere {
+                    node: from,
+                    what: error.to_string(),
+                };
+                let rows = decode_rows(&rows).map_err(refused);
+                if let Err(failure) = rows.and_then(|rows| run.accept(from, at, rows)) {
+                    run.fail(failure);
                 }
             }
             Message::Took(_, took) => run.count(from, &took),
@@ -513,9 +552,15 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
                 in_place: false,
             });
         }
-        for (from, message) in early {
-            self.of_run(from, message);
+        for early in early {
+            self.of_run(early.from, early.message);
         }
+    }
+
+    /// Who asks other endpoints for a query, no longer than it may.
+    fn service(&self, halt: &Arc<Halt>) -> Option<Arc<dyn Service + Send>> {
+        let stop = Arc::clone(halt) as Arc<dyn Stop + Send>;
+        self.scheduler.host().service(halt.left(), stop)
     }
 
     fn run(&self, query: QueryId, begin: &Begin) -> Result<Run<P, T>, String> {
@@ -530,6 +575,8 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
             .map_err(|_| "its moment is none".to_owned())?;
         let time = Some(begin.time_ns).filter(|time| *time < u64::MAX);
         let host = self.scheduler.host();
+        let fabric = Arc::clone(self.ground.fabric());
+        let halt = Arc::new(Halt::new(fabric, time.map(Duration::from_nanos), None));
         let materials = Materials {
             plan: Arc::new(plan),
             ids,
@@ -538,11 +585,9 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
             chunk_rows: (begin.chunk_rows as usize).clamp(1, 1 << 16),
             memory_bytes: begin.memory_bytes,
             memory: host.memory(begin.memory_bytes),
-            service: host.service(),
+            service: self.service(&halt),
         };
         let session = Arc::new(Session::new(Arc::clone(&materials.memory)));
-        let fabric = Arc::clone(self.ground.fabric());
-        let halt = Halt::new(fabric, time.map(Duration::from_nanos), None);
         Ok(Run::new(
             query,
             &self.ground,

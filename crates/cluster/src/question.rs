@@ -4,9 +4,12 @@
 //! what others have. Putting answers together is the asker's, who knows who owns what.
 
 use crate::bytes::{Malformed, Reader, Writer};
+use crate::error::Failure;
+use crate::held::Held;
 use crate::rows::Rows;
 use crate::sizes::{read_statistics, write_statistics};
 use crate::terms::PartTerms;
+use explore::MemoryExceeded;
 use query::statistics::Statistics;
 use rdf::{Direction, LexiconError, PredicateId, Progress, Tag, VertexId};
 use store::Lists;
@@ -170,17 +173,29 @@ pub(crate) enum Unanswered {
     View(#[from] ViewError),
     #[error(transparent)]
     Lexicon(#[from] LexiconError),
+    #[error("{}", ViewError::from(Failure::Memory(*.0)))]
+    Memory(MemoryExceeded),
 }
 
-/// Answers a question by what is here.
+impl From<MemoryExceeded> for Unanswered {
+    fn from(refused: MemoryExceeded) -> Unanswered {
+        Unanswered::Memory(refused)
+    }
+}
+
+/// Keys that are read until memory is asked for them: their lengths are not known before.
+const KEYS_AT_ONCE: usize = 1024;
+
+/// Answers a question by what is here, with memory for it.
 pub(crate) fn answer<P: GraphView, T: PartTerms>(
     question: &Question,
     part: &P,
     terms: &T,
     statistics: &Statistics,
+    held: &mut Held,
 ) -> Result<Answer, Unanswered> {
     Ok(match question {
-        Question::Set(name) => Answer::Set(set(name, part)?),
+        Question::Set(name) => Answer::Set(set(name, part, held)?),
         Question::Extent(segment, scope) => {
             let scope = scope.as_scope();
             let mut lists = Lists::new();
@@ -194,19 +209,29 @@ pub(crate) fn answer<P: GraphView, T: PartTerms>(
         Question::Lists(segment, scope, keys) => {
             let mut lists = Lists::new();
             at_once(part.lists(*segment, keys, scope.as_scope(), &mut lists)?);
+            let columns = 1 + u64::from(scope.as_scope().binds_graph());
+            held.grow(lists.total_edges() * columns * ID_BYTES + keys.len() as u64 * ID_BYTES)?;
             Answer::Lists(Rows::of(&lists, scope.as_scope())?)
         }
         Question::PredicatesOf(direction, vertices) => {
             let (mut predicates, mut ends) = (Vec::new(), Vec::new());
             at_once(part.predicates_of(*direction, vertices, &mut predicates, &mut ends)?);
+            held.grow(ends.len() as u64 * ID_BYTES + size_of_val(&predicates[..]) as u64)?;
             Answer::PredicatesOf(predicates, ends.iter().map(|end| *end as usize).collect())
         }
         Question::KeysOfIds(ids) => {
-            let mut keys = Vec::with_capacity(ids.len());
-            terms.keys_of(ids, &mut |key| keys.push(key.map(<[u8]>::to_vec)))?;
+            held.grow(size_of::<Option<Vec<u8>>>() as u64 * ids.len() as u64)?;
+            let mut keys: Vec<Option<Vec<u8>>> = Vec::with_capacity(ids.len());
+            for ids in ids.chunks(KEYS_AT_ONCE) {
+                let before = keys.len();
+                terms.keys_of(ids, &mut |key| keys.push(key.map(<[u8]>::to_vec)))?;
+                let read = keys[before..].iter().flatten().map(Vec::len);
+                held.grow(read.sum::<usize>() as u64)?;
+            }
             Answer::KeysOfIds(keys)
         }
         Question::IdsOfKeys(kind, keys) => {
+            held.grow(2 * ID_BYTES * keys.len() as u64)?;
             let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
             let mut ids = Vec::with_capacity(keys.len());
             terms.ids_of(*kind, &keys, &mut ids)?;
@@ -216,17 +241,31 @@ pub(crate) fn answer<P: GraphView, T: PartTerms>(
     })
 }
 
-fn set<P: GraphView>(name: &SetName, part: &P) -> Result<Vec<VertexId>, ViewError> {
+/// Bytes of an id.
+const ID_BYTES: u64 = size_of::<VertexId>() as u64;
+
+fn set<P: GraphView>(
+    name: &SetName,
+    part: &P,
+    held: &mut Held,
+) -> Result<Vec<VertexId>, Unanswered> {
     let mut into = Vec::new();
     let set = match name {
         SetName::Keys(segment) => part.keys(*segment)?,
         SetName::Vertices(direction) => part.vertices(*direction)?,
         SetName::KeysOfGraph(segment, graph) => {
+            // Of one graph: at most all keys.
+            held.grow(part.keys(*segment)?.len() * ID_BYTES)?;
             part.keys_of_graph(*segment, *graph, &mut into)?;
             return Ok(into);
         }
-        SetName::NamedGraphs => return part.named_graphs(),
+        SetName::NamedGraphs => {
+            let graphs = part.named_graphs()?;
+            held.grow(size_of_val(&graphs[..]) as u64)?;
+            return Ok(graphs);
+        }
     };
+    held.grow(set.len() * ID_BYTES)?;
     set.decode(0, set.len(), &mut into)?;
     Ok(into)
 }

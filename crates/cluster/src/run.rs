@@ -25,6 +25,7 @@ pub(crate) mod work;
 use crate::at_data::at_data;
 use crate::error::Failure;
 use crate::ground::Ground;
+use crate::held::{Held, Memory, rows_bytes};
 use crate::home::{Home, Homes, Place, Section};
 use crate::lexicon::RemoteLexicon;
 use crate::message::{Begin, Message, Mode, QueryId, Took};
@@ -40,7 +41,7 @@ use query::plan::Plan;
 use query::wire::Rows;
 use queue::Scheduler;
 use rdf::{Ticket, VertexId};
-use stage::Stage;
+use stage::{Came, Stage};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -149,7 +150,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
         scheduler: &Arc<Scheduler<P, T>>,
         mode: Mode,
         (mut materials, session): (Materials, Arc<Session>),
-        halt: Halt,
+        halt: Arc<Halt>,
     ) -> Run<P, T> {
         let told = Arc::clone(&materials.plan);
         let homes = |plan| Homes {
@@ -175,7 +176,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
             ground: Arc::clone(ground),
             mode,
             stages,
-            halt: Arc::new(halt),
+            halt,
             session,
             materials,
             told,
@@ -199,6 +200,11 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
             }));
         }
         run
+    }
+
+    /// Who grants it memory here.
+    pub(crate) fn memory(&self) -> &Memory {
+        &self.materials.memory
     }
 
     pub(crate) fn plan(&self) -> &Arc<Plan> {
@@ -351,18 +357,19 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
     }
 
     /// Checks and keeps rows for a section. The error says why they are none.
-    pub(crate) fn accept(self: &Arc<Self>, from: u16, at: At, rows: Rows) -> Result<(), String> {
+    pub(crate) fn accept(self: &Arc<Self>, from: u16, at: At, rows: Rows) -> Result<(), Failure> {
+        let refused = |what| Failure::Elsewhere { node: from, what };
         if at.section == 0 || at.section >= self.sections.len() {
-            return Err(format!(
-                "section {} of a plan that has {}",
-                at.section,
-                self.sections.len()
-            ));
+            let (section, sections) = (at.section, self.sections.len());
+            let what = format!("it sent rows for section {section} of a plan that has {sections}");
+            return Err(refused(what));
         }
         if self.is_last(at.section) && (self.home.is_none() || at.in_place) {
-            return Err("the last section is walked by whoever asked the query".to_owned());
+            let what = "it sent rows for the last section, which whoever asked walks".to_owned();
+            return Err(refused(what));
         }
-        self.stage(at).arrive(from, rows);
+        let held = Held::of(&self.materials.memory, rows_bytes(&rows))?;
+        self.stage(at).arrive(Came::new(from, rows, held));
         self.schedule(at);
         Ok(())
     }
@@ -393,6 +400,11 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
 
     /// Tables of a section were worked off here; told to whoever asked.
     pub(crate) fn took(self: &Arc<Self>, took: &Took) {
+        if let Some(damage) = self.ground.part().damage() {
+            // Before it counts as worked off: what it gave may be of bytes that were not there.
+            self.fail(Failure::View(damage));
+            return;
+        }
         if self.home.is_some() {
             self.count(self.id.home, took);
         } else {

@@ -8,9 +8,9 @@
 //! has failed, and each later question is told so.
 
 use crate::error::Failure;
+use crate::held::{Held, Memory};
 use crate::question::{Answer, Extent, OwnedScope, Question, SetName};
 use crate::rows::Rows;
-use explore::MemoryBudget;
 use hashbrown::HashMap;
 use query::statistics::Statistics;
 use rdf::{Direction, PredicateId, Tag, Ticket, VertexId};
@@ -47,8 +47,13 @@ pub(crate) struct Asked {
     pub(crate) want: Want,
     /// For each node that is asked the question.
     pub(crate) questions: Vec<(u16, Question)>,
-    answers: Mutex<Vec<Option<Answer>>>,
+    /// Its number in the session, which has the answers that come before the last one.
+    number: u64,
+    memory: Memory,
 }
+
+/// An answer, and its memory.
+type Come = (Answer, Held);
 
 impl Fetched {
     /// Adds what another query has fetched.
@@ -69,9 +74,20 @@ impl Asked {
         Asked {
             session: Arc::downgrade(session),
             want,
-            answers: Mutex::new(vec![None; questions.len()]),
+            number: session.kept().next_asked(),
             questions,
+            memory: Arc::clone(&session.memory),
         }
+    }
+
+    /// Who grants memory for the answers.
+    pub(crate) fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// Whether nobody waits for the answers any more.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.session.strong_count() == 0
     }
 
     /// Takes the answer of one that was asked. When it was the last one, all of them are kept, and what is true of the
@@ -85,16 +101,23 @@ impl Asked {
                 return None;
             }
         };
-        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        answers[place] = Some(answer);
-        if answers.iter().any(Option::is_none) {
+        let held = match Held::of(&self.memory, bytes_of(&answer)) {
+            Ok(held) => held,
+            Err(refused) => {
+                session.fail(refused.into());
+                return None;
+            }
+        };
+        let mut kept = session.kept();
+        let come = kept.come.entry(self.number).or_default();
+        come.resize_with(self.questions.len(), || None);
+        come[place] = Some((answer, held));
+        if come.iter().any(Option::is_none) {
             return None;
         }
-        let answers = std::mem::take(&mut *answers)
-            .into_iter()
-            .flatten()
-            .collect();
-        session.keep(self, answers)
+        let come = kept.come.remove(&self.number).unwrap_or_default();
+        drop(kept);
+        session.keep(self, come.into_iter().flatten().unzip())
     }
 }
 
@@ -121,6 +144,9 @@ pub(crate) struct Kept {
     pub(crate) predicates: HashMap<(Direction, VertexId), Slot<Arc<[PredicateId]>>>,
     pub(crate) keys: HashMap<VertexId, Slot<Option<Arc<[u8]>>>>,
     pub(crate) ids: HashMap<(Tag, Vec<u8>), Slot<Option<VertexId>>>,
+    /// By the number of what was asked, answers of some that it was asked of.
+    come: HashMap<u64, Vec<Option<Come>>>,
+    asked: u64,
     failure: Option<Failure>,
     pub(crate) fetched: Fetched,
     /// Drawn on the budget.
@@ -142,7 +168,7 @@ pub struct Fetched {
 
 /// See the module's documentation.
 pub(crate) struct Session {
-    memory: Arc<dyn MemoryBudget + Send>,
+    memory: Memory,
     kept: Mutex<Kept>,
 }
 
@@ -153,7 +179,7 @@ const SETS_MAX: usize = 4096;
 const ITEM_BYTES: u64 = 48;
 
 impl Session {
-    pub(crate) fn new(memory: Arc<dyn MemoryBudget + Send>) -> Session {
+    pub(crate) fn new(memory: Memory) -> Session {
         Session {
             memory,
             kept: Mutex::default(),
@@ -170,17 +196,17 @@ impl Session {
     }
 
     /// Keeps what all that were asked have answered.
-    fn keep(&self, asked: &Asked, answers: Vec<Answer>) -> Option<Common> {
+    fn keep(&self, asked: &Asked, (answers, held): (Vec<Answer>, Vec<Held>)) -> Option<Common> {
         let mut kept = self.kept();
         let asked_bytes = match &asked.want {
             Want::IdsOfKeys(_, keys) => keys.iter().map(Vec::len).sum::<usize>() as u64,
             _ => 0,
         };
-        let bytes = bytes_of(&answers) + asked_bytes;
-        if let Err(refused) = self.memory.try_reserve(bytes) {
+        if let Err(refused) = self.memory.try_reserve(asked_bytes) {
             kept.failure.get_or_insert(refused.into());
             return None;
         }
+        let bytes = held.into_iter().map(Held::into_bytes).sum::<u64>() + asked_bytes;
         kept.bytes += bytes;
         kept.fetched.bytes += bytes;
         kept.keep(asked, answers)
@@ -197,6 +223,11 @@ impl Kept {
     /// Why nothing more is answered, if so.
     pub(crate) fn failure(&self) -> Result<(), Failure> {
         self.failure.clone().map_or(Ok(()), Err)
+    }
+
+    fn next_asked(&mut self) -> u64 {
+        self.asked += 1;
+        self.asked
     }
 
     fn keep(&mut self, asked: &Asked, answers: Vec<Answer>) -> Option<Common> {
@@ -316,23 +347,20 @@ fn union(answers: Vec<Answer>) -> Vec<VertexId> {
     all
 }
 
-/// Bytes that answers will take when they are kept.
-fn bytes_of(answers: &[Answer]) -> u64 {
-    let of = |answer: &Answer| {
-        let (items, bytes) = match answer {
-            Answer::Set(set) => (1, size_of_val(&set[..])),
-            Answer::Extent(_) => (1, 0),
-            Answer::Lists(rows) => (
-                rows.len(),
-                size_of_val(&rows.neighbours[..]) + size_of_val(&rows.graphs[..]),
-            ),
-            Answer::PredicatesOf(predicates, ends) => (ends.len(), size_of_val(&predicates[..])),
-            Answer::KeysOfIds(keys) => (keys.len(), keys.iter().flatten().map(Vec::len).sum()),
-            Answer::IdsOfKeys(ids) => (ids.len(), 32 * ids.len()),
-            // It is not the query's.
-            Answer::Statistics(_) => (0, 0),
-        };
-        items as u64 * ITEM_BYTES + bytes as u64
+/// Bytes that an answer takes when it is kept.
+pub(crate) fn bytes_of(answer: &Answer) -> u64 {
+    let (items, bytes) = match answer {
+        Answer::Set(set) => (1, size_of_val(&set[..])),
+        Answer::Extent(_) => (1, 0),
+        Answer::Lists(rows) => (
+            rows.len(),
+            size_of_val(&rows.neighbours[..]) + size_of_val(&rows.graphs[..]),
+        ),
+        Answer::PredicatesOf(predicates, ends) => (ends.len(), size_of_val(&predicates[..])),
+        Answer::KeysOfIds(keys) => (keys.len(), keys.iter().flatten().map(Vec::len).sum()),
+        Answer::IdsOfKeys(ids) => (ids.len(), 32 * ids.len()),
+        // It is not the query's.
+        Answer::Statistics(_) => (0, 0),
     };
-    answers.iter().map(of).sum()
+    items as u64 * ITEM_BYTES + bytes as u64
 }

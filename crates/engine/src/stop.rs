@@ -80,6 +80,17 @@ pub struct StopToken {
     timeout: Option<Duration>,
     age_max: Option<Duration>,
     pace: Option<Arc<dyn Pace>>,
+    other: Option<Other>,
+}
+
+/// Somebody else who says stop.
+#[derive(Clone)]
+struct Other(Arc<dyn explore::Stop + Send>);
+
+impl fmt::Debug for Other {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Other({:?})", self.0.reason())
+    }
 }
 
 impl StopToken {
@@ -91,6 +102,7 @@ impl StopToken {
             timeout,
             age_max: None,
             pace: None,
+            other: None,
         }
     }
 
@@ -102,6 +114,13 @@ impl StopToken {
             fate: Arc::clone(&self.fate),
             ..StopToken::starting_now(timeout)
         }
+    }
+
+    /// The same for work that is cancelled when somebody else says stop, too.
+    #[must_use]
+    pub(crate) fn with_other(self, stop: Arc<dyn explore::Stop + Send>) -> StopToken {
+        let other = Some(Other(stop));
+        StopToken { other, ..self }
     }
 
     /// The same for a query that computes at this pace.
@@ -139,7 +158,11 @@ impl StopToken {
     }
 
     fn is_cancelled(&self) -> bool {
-        self.fate.load(Ordering::Relaxed) == CANCELLED
+        let others = || {
+            let other = self.other.as_ref();
+            other.is_some_and(|other| other.0.reason().is_some())
+        };
+        self.fate.load(Ordering::Relaxed) == CANCELLED || others()
     }
 
     /// Whether to stop, and why.

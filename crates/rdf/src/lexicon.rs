@@ -36,7 +36,7 @@ pub enum LexiconError {
     },
     /// What others answered is more than the query may have in memory.
     #[error(
-        "terms of other nodes need more than {limit_bytes} bytes ({used_bytes} bytes are in use)"
+        "terms of other nodes need more than {limit_bytes} bytes of memory ({used_bytes} are in use)"
     )]
     OutOfMemory {
         /// The budget, in bytes.

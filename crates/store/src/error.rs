@@ -31,9 +31,9 @@ pub enum ViewError {
         /// What happened.
         what: String,
     },
-    /// What others answered is more than the query may have in memory.
+    /// What others sent is more than the query, or the node, may have in memory.
     #[error(
-        "answers of other nodes need more than {limit_bytes} bytes ({used_bytes} bytes are in use)"
+        "what nodes send each other needs more than {limit_bytes} bytes of memory ({used_bytes} are in use)"
     )]
     OutOfMemory {
         /// The budget, in bytes.

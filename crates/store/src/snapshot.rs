@@ -473,6 +473,10 @@ impl Segment<'_> {
 }
 
 impl GraphView for Snapshot {
+    fn damage(&self) -> Option<ViewError> {
+        Snapshot::damage(self)
+    }
+
     fn predicate_id(&self, vertex: VertexId) -> Option<PredicateId> {
         self.by_vertex.get(&vertex).copied()
     }

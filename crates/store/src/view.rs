@@ -107,6 +107,12 @@ pub trait GraphView: Sync {
         unreachable!("a view that never lets wait gave out {ticket:?}")
     }
 
+    /// What was found damaged of it after it had been verified: whatever was read of it may be of bytes that are not there.
+    /// Looked at after the last answer that is believed. By default nothing can be.
+    fn damage(&self) -> Option<ViewError> {
+        None
+    }
+
     /// The dense number of a predicate, or `None` where no edge has it. O(1).
     fn predicate_id(&self, vertex: VertexId) -> Option<PredicateId>;
 

@@ -11,6 +11,7 @@
 
 use rdf::{Direction, PredicateId, VertexId};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use store::view::{GraphScope, GraphView, Progress, SegmentKey, ViewError};
 use store::{Lists, OwnedLists, VertexSet};
 
@@ -26,6 +27,8 @@ pub struct PlainGraph {
     /// By number, from [`PredicateId::FIRST_FREE`] on.
     predicates: Vec<VertexId>,
     segments: BTreeMap<SegmentKey, BTreeSet<Edge>>,
+    /// Set from outside, as a file is damaged.
+    is_damaged: AtomicBool,
 }
 
 impl PlainGraph {
@@ -45,6 +48,7 @@ impl PlainGraph {
         let mut graph = PlainGraph {
             predicates: predicates.into_iter().collect(),
             segments: BTreeMap::new(),
+            is_damaged: AtomicBool::new(false),
         };
         for (direction, quads) in [(Direction::Out, outgoing), (Direction::In, incoming)] {
             for &(subject, predicate, object, of) in quads {
@@ -61,6 +65,11 @@ impl PlainGraph {
             }
         }
         graph
+    }
+
+    /// From now on whatever is read of it may be wrong, which it says when it is asked.
+    pub fn damage_it(&self) {
+        self.is_damaged.store(true, Ordering::Relaxed);
     }
 
     fn edges_of(&self, segment: SegmentKey) -> impl Iterator<Item = Edge> {
@@ -114,6 +123,14 @@ fn set_of(vertices: impl Iterator<Item = VertexId>) -> VertexSet<'static> {
 }
 
 impl GraphView for PlainGraph {
+    fn damage(&self) -> Option<ViewError> {
+        let is_damaged = self.is_damaged.load(Ordering::Relaxed);
+        is_damaged.then(|| ViewError::Inconsistent {
+            file: "plain".to_owned(),
+            what: "it was damaged".to_owned(),
+        })
+    }
+
     fn predicate_id(&self, vertex: VertexId) -> Option<PredicateId> {
         let place = self.predicates.binary_search(&vertex).ok()?;
         Some(PredicateId(PredicateId::FIRST_FREE.0 + place as u32))

@@ -1,6 +1,7 @@
 //! Rows on their way out of a section: tables in the making, and those that nobody has room for yet.
 
 use super::table::Table;
+use crate::held::{Held, rows_bytes};
 use query::wire::Rows;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,6 +14,20 @@ pub(crate) struct Outbox {
     pub(crate) tables: BTreeMap<Target, Table>,
     /// Encoded, but nobody has room.
     pub(crate) stuck: VecDeque<(Target, Parcel)>,
+    /// What both take.
+    pub(crate) held: Option<Held>,
+}
+
+impl Outbox {
+    /// Bytes of all tables.
+    pub(crate) fn bytes(&self) -> u64 {
+        let stuck = self.stuck.iter().map(|(_, parcel)| match parcel {
+            Parcel::Here(rows) => rows_bytes(rows),
+            Parcel::Bytes(_, bytes) => bytes.len() as u64,
+        });
+        let tables = self.tables.values().map(|table| table.bytes() as u64);
+        stuck.chain(tables).sum()
+    }
 }
 
 /// A table as it travels.

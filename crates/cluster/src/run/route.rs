@@ -14,6 +14,7 @@
 use super::outbox::{Outbox, Parcel, Target};
 use super::table::Table;
 use super::{At, Run};
+use crate::held::Held;
 use crate::home::{Home, Place};
 use crate::message::{Message, Mode};
 use crate::terms::PartTerms;
@@ -43,6 +44,11 @@ impl Outbox {
         P: GraphView + Send + Sync + 'static,
         T: PartTerms,
     {
+        // What goes to all of them is there as often.
+        let copies = u64::from(run.ground.placement().nodes());
+        let cells = chunk.rows() * chunk.slots().count() as u64;
+        let held = self.held.get_or_insert_with(|| Held::nothing(run.memory()));
+        held.grow(cells * size_of::<VertexId>() as u64 * copies)?;
         self.deal(run, at, chunk);
         let is_full = |table: &mut Table| table.bytes() >= TABLE_BYTES;
         let full: Vec<(Target, Table)> = self
@@ -92,6 +98,10 @@ impl Outbox {
             }
             *made += 1;
             send(run, at.section + 1, target, parcel)?;
+        }
+        let bytes = self.bytes();
+        if let Some(held) = &mut self.held {
+            held.settle(bytes)?;
         }
         Ok(self.stuck.is_empty())
     }
@@ -275,9 +285,13 @@ where
                 run.ships(|shipped| shipped.kept += rows.count);
             }
             let accepted = run.accept(here, At { section, in_place }, rows);
-            accepted.map_err(|what| elsewhere(here, what))
+            accepted.map_err(|failure| ViewError::from(failure).into())
         }
         Parcel::Bytes(count, rows) => {
+            if let Some(damage) = run.ground.part().damage() {
+                // Before they leave: a LIMIT may be reached by them, and then nobody waits for what this node says later.
+                return Err(damage.into());
+            }
             let is_answer = run.is_last(section);
             run.ships(|shipped| {
                 shipped.tables += 1;

@@ -9,6 +9,7 @@
 
 use super::outbox::Outbox;
 use super::table::Arriving;
+use crate::held::Held;
 use explore::Execution;
 use query::wire::Rows;
 use std::collections::VecDeque;
@@ -32,8 +33,22 @@ pub(crate) struct Stage {
 /// What has come.
 #[derive(Default)]
 pub(super) struct Inbox {
-    pub(super) tables: VecDeque<(u16, Rows)>,
+    pub(super) tables: VecDeque<Came>,
     pub(super) has_ended: bool,
+}
+
+/// A table that has come.
+pub(crate) struct Came {
+    pub(super) from: u16,
+    pub(super) rows: Rows,
+    pub(super) held: Held,
+}
+
+impl Came {
+    /// A table and its memory.
+    pub(crate) fn new(from: u16, rows: Rows, held: Held) -> Came {
+        Came { from, rows, held }
+    }
 }
 
 /// What is worked on.
@@ -42,7 +57,7 @@ pub(crate) struct Work {
     pub(super) execution: Option<Execution>,
     /// Set once it is prepared.
     pub(super) is_walked: Arc<AtomicBool>,
-    pub(super) arriving: Option<(u16, Arriving)>,
+    pub(super) arriving: Option<(u16, Arriving, Held)>,
     pub(super) outbox: Outbox,
     /// Tables that were worked off, and tables that were sent, since the last time that was said.
     pub(super) taken: u64,
@@ -58,8 +73,8 @@ pub(super) fn lock<V>(mutex: &Mutex<V>) -> MutexGuard<'_, V> {
 
 impl Stage {
     /// Keeps rows that have come.
-    pub(crate) fn arrive(&self, from: u16, rows: Rows) {
-        lock(&self.inbox).tables.push_back((from, rows));
+    pub(crate) fn arrive(&self, table: Came) {
+        lock(&self.inbox).tables.push_back(table);
     }
 
     /// Nothing more will come.

@@ -1,6 +1,6 @@
 //! A stage worked on: its walk fed, its rows sent on, what was worked off told.
 
-use super::stage::{IDLE, QUEUED, Stage, WORKING, Work, lock};
+use super::stage::{Came, IDLE, QUEUED, Stage, WORKING, Work, lock};
 use super::table::{Arriving, failure};
 use super::{At, Run};
 use crate::message::{Message, Took};
@@ -126,7 +126,7 @@ impl Stage {
     {
         let execution = work.execution.as_mut().expect("it has just starved");
         loop {
-            if let Some((from, arriving)) = &mut work.arriving {
+            if let Some((from, arriving, _)) = &mut work.arriving {
                 if let Some(mut piece) = arriving.next(run.chunk_rows(), run.width()) {
                     execution.push(&mut piece)?;
                     return Ok(true);
@@ -137,7 +137,7 @@ impl Stage {
                 give_room(run, at, from);
             }
             let mut inbox = lock(&self.inbox);
-            if let Some((from, rows)) = inbox.tables.pop_front() {
+            if let Some(Came { from, rows, held }) = inbox.tables.pop_front() {
                 drop(inbox);
                 let start = run.sections[at.section].steps.start;
                 let arriving = execution.prepared(|prepared| {
@@ -145,7 +145,7 @@ impl Stage {
                     Arriving::new(from, rows, columns, prepared.locals())
                 });
                 let arriving = arriving.expect("it has starved, so it is prepared")?;
-                work.arriving = Some((from, arriving));
+                work.arriving = Some((from, arriving, held));
                 continue;
             }
             let has_ended = inbox.has_ended;
@@ -176,7 +176,7 @@ impl Stage {
         if run.sections[at.section].steps.start == 0 && at.section == 0 {
             work.taken += 1;
         }
-        if let Some((from, _)) = work.arriving.take() {
+        if let Some((from, ..)) = work.arriving.take() {
             work.taken += 1;
             give_room(run, at, from);
         }
@@ -192,7 +192,7 @@ impl Stage {
         T: PartTerms,
     {
         let tables = std::mem::take(&mut lock(&self.inbox).tables);
-        for (from, _) in tables {
+        for Came { from, .. } in tables {
             work.taken += 1;
             give_room(run, at, from);
         }

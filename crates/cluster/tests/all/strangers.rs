@@ -1,18 +1,19 @@
 //! Messages that are none, or say what cannot be: an error on both sides, no panic, and nobody waits.
 
+use super::conformance::answer_of;
 use super::world::{Matter, World};
 use cluster::{Mode, PartsQuery, Visit};
 use explore::limits::Unlimited;
 use explore::{Chunk, Status};
-use fabric::{Event, Fabric, Local, NodeId};
+use fabric::{Event, Fabric, Limits, Local, NodeId};
 use rdf::varint;
 use std::sync::Arc;
 use std::time::Duration;
 use testkit::random::Random;
 use testkit::random_graph::{Shape, random_dataset};
 use testkit::random_query::{Vocabulary, random_query};
-use testkit::seeds;
 use testkit::suite::hold::on_a_thread;
+use testkit::{compare, oracles, seeds};
 
 /// The kinds of messages that are written here.
 const ASK: u8 = 0;
@@ -24,6 +25,7 @@ const NONSENSE: u8 = 9;
 
 /// A node, and a peer that says what it likes.
 struct Pair {
+    matter: Matter,
     node: Arc<super::world::PlainNode>,
     peer: Arc<dyn Fabric>,
     /// Says nothing.
@@ -32,10 +34,14 @@ struct Pair {
 
 impl Pair {
     fn new() -> Pair {
+        Pair::with_limits(Limits::DEFAULT)
+    }
+
+    fn with_limits(limits: Limits) -> Pair {
         let mut random = Random::new(1);
         let dataset = random_dataset(&Shape::small(&mut random), &mut random);
         let matter = Matter::new(&dataset, 3, None);
-        let mut fabrics = Local::nodes(3).into_iter();
+        let mut fabrics = Local::with_limits(3, limits).into_iter();
         let node = matter.node(fabrics.next().expect("a node"));
         let [peer, third] = [1, 2].map(|_| fabrics.next().expect("a peer"));
         let mut none = Vec::new();
@@ -44,6 +50,7 @@ impl Pair {
         }
         node.ground().fabric().poll(&mut none, Duration::ZERO);
         Pair {
+            matter,
             node,
             peer,
             _third: third,
@@ -130,11 +137,184 @@ fn rows_of_a_query_whose_home_is_away_are_refused() {
     assert!(told.iter().any(is_refusal), "{told:?}");
 }
 
+fn is_out_of_memory(text: &[u8]) -> bool {
+    String::from_utf8_lossy(text).contains("memory")
+}
+
+/// Rows of queries that nobody has told of are kept as long as there is memory for them.
+#[test]
+fn rows_before_their_query_are_bounded_by_their_bytes() {
+    let pair = Pair::new();
+    pair.matter.limit(0, 20_000);
+    let rows = |query| of_query(ROWS, 2, query, &[&[1, 0], &[9; 4000][..]].concat());
+    for query in 1..=4 {
+        assert_eq!(pair.answers(&rows(query)), Vec::<Vec<u8>>::new());
+    }
+    let held = pair.matter.held_bytes(0);
+    assert!((16_000..=20_000).contains(&held), "{held}");
+    let told = pair.answers(&rows(5));
+    assert!(told[0].starts_with(&of_query(FAILED, 2, 5, &[])));
+    assert!(is_out_of_memory(&told[0]), "{told:?}");
+    pair.node.handle(std::iter::once(Event::Down {
+        node: NodeId(2),
+        incarnation: incarnation(&pair),
+        cause: fabric::Absence::Left,
+    }));
+    assert_eq!(pair.matter.held_bytes(0), 0);
+}
+
+/// A peer that asks and takes no answers is given errors in their place, once there is no memory for more.
+#[test]
+fn answers_that_wait_are_bounded_by_their_bytes() {
+    const QUESTIONS: u64 = 2000;
+    let pair = Pair::with_limits(Limits {
+        message_bytes_max: 4096,
+        queue_bytes_max: 4096,
+        ..Limits::DEFAULT
+    });
+    pair.matter.limit(0, 10_000);
+    let fabric = pair.node.ground().fabric();
+    let (mut events, mut answers) = (Vec::new(), Vec::new());
+    for request in 0..QUESTIONS {
+        let mut ask = vec![ASK];
+        varint::write(&mut ask, request);
+        // All vertices with an edge.
+        ask.extend([0, 1, 0]);
+        pair.peer.send(NodeId(0), ask).expect("room for a question");
+        fabric.poll(&mut events, Duration::ZERO);
+        pair.node.handle(events.drain(..));
+    }
+    let waits = pair.matter.held_bytes(0);
+    assert!(waits > 5_000, "{waits} bytes wait");
+    loop {
+        pair.peer.poll(&mut events, Duration::ZERO);
+        if events.is_empty() {
+            break;
+        }
+        answers.extend(events.drain(..).filter_map(|event| match event {
+            Event::Message { bytes, .. } => Some(bytes),
+            _ => None,
+        }));
+        fabric.poll(&mut events, Duration::ZERO);
+        pair.node.handle(events.drain(..));
+    }
+    let refused = answers.iter().filter(|answer| is_out_of_memory(answer));
+    let refused = refused.count();
+    assert_eq!(answers.len() as u64, QUESTIONS, "each is answered");
+    assert!(
+        refused > 0 && refused < answers.len(),
+        "{refused} are refused"
+    );
+    assert_eq!(pair.matter.held_bytes(0), 0);
+}
+
+/// With little memory on each node a query is answered as with much, or says that there is too little; and gives all back.
+#[test]
+fn too_little_memory_is_an_error_and_never_a_part_of_the_answer() {
+    on_a_thread(|| {
+        let (mut answered, mut refused) = (0, 0);
+        for seed in seeds::chosen(60, 5_000) {
+            let mut random = Random::new(seed);
+            let dataset = random_dataset(&Shape::small(&mut random), &mut random);
+            let vocabulary = Vocabulary::of(&dataset);
+            let world = World::new(&dataset, 3, None);
+            for number in 0..12 {
+                let text = random_query(&vocabulary, &mut random);
+                let Ok(Some(expected)) = oracles::expected_wide(&dataset, &text) else {
+                    continue;
+                };
+                let mode = [Mode::ForkJoin, Mode::InPlace, Mode::Dynamic][number % 3];
+                let bytes = random.between(100, 6_000) as u64;
+                (0..3).for_each(|node| world.matter.limit(node, bytes));
+                let answer = world.answer(&text, None, random.below(3), mode);
+                while world.turn() {}
+                match answer {
+                    Ok(answer) => {
+                        let answer = answer_of(answer);
+                        let checked = compare::check(&expected, &answer, &compare::Blanks::Same);
+                        checked.unwrap_or_else(|what| panic!("seed {seed}: {what}\n{text}"));
+                        answered += 1;
+                    }
+                    Err(error) => {
+                        assert!(
+                            is_out_of_memory(error.as_bytes()),
+                            "seed {seed}: {error}\n{text}"
+                        );
+                        refused += 1;
+                    }
+                }
+                for node in 0..3 {
+                    let held = world.matter.held_bytes(node);
+                    assert_eq!(held, 0, "seed {seed}: held by node {node}\n{text}");
+                }
+            }
+        }
+        println!("{answered} answered, {refused} refused");
+        assert!(answered > 100 && refused > 100);
+    });
+}
+
 fn incarnation(pair: &Pair) -> fabric::Incarnation {
     match pair.node.ground().fabric().presence(NodeId(2)) {
         fabric::Presence::Up(incarnation) => incarnation,
         fabric::Presence::Down(absence) => panic!("{absence}"),
     }
+}
+
+/// What a helper found damaged is looked at before what it says is believed; queries that need nothing of it go on.
+#[test]
+fn a_damaged_helper_fails_the_queries_that_need_it() {
+    on_a_thread(|| {
+        let (mut failed, mut spared) = (0, 0);
+        for seed in seeds::chosen(60, 2_000) {
+            let mut random = Random::new(seed);
+            let dataset = random_dataset(&Shape::small(&mut random), &mut random);
+            let vocabulary = Vocabulary::of(&dataset);
+            let world = World::new(&dataset, 3, None);
+            let queries: Vec<String> = (0..6)
+                .map(|_| random_query(&vocabulary, &mut random))
+                .filter(|text| world.plan(text, None).is_ok())
+                .collect();
+            let said = || world.nodes[1].ground().fabric().counts().messages_sent;
+            // The second time nothing is asked that holds for all queries.
+            let needs = |text: &String| {
+                [(), ()]
+                    .map(|()| {
+                        let before = said();
+                        let answer = world.answer(text, None, 0, Mode::ForkJoin);
+                        answer.unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
+                        said() - before
+                    })
+                    .into_iter()
+                    .next_back()
+            };
+            let needs: Vec<Option<u64>> = queries.iter().map(needs).collect();
+            world.nodes[1].ground().part().damage_it();
+            for (text, needs) in queries.iter().zip(needs) {
+                let answer = world.answer(text, None, 0, Mode::ForkJoin);
+                while world.turn() {}
+                match answer {
+                    Ok(_) => {
+                        // With enough rows of others, nobody waits for what it says.
+                        let is_early = ["LIMIT", "ASK"].iter().any(|word| text.contains(word));
+                        assert!(
+                            needs == Some(0) || is_early,
+                            "seed {seed}: it was answered\n{text}"
+                        );
+                        spared += 1;
+                    }
+                    Err(error) => {
+                        assert!(error.contains("it was damaged"), "seed {seed}: {error}");
+                        failed += 1;
+                    }
+                }
+            }
+        }
+        assert!(
+            failed > 20 && spared > 20,
+            "{failed} failed, {spared} went on"
+        );
+    });
 }
 
 /// Changes some of the messages that a node is about to be given.

@@ -6,7 +6,7 @@ use cluster::{Figures, Ground, Host, Mode, Node, PartTerms, PartsQuery, Running,
 use explore::describe::{Edges, Seeds, describe};
 use explore::environment::Service;
 use explore::limits::Unlimited;
-use explore::{Chunk, Limits, MemoryBudget, MemoryExceeded, Status};
+use explore::{Chunk, Limits, MemoryBudget, MemoryExceeded, Status, Stop};
 use fabric::{Event, Fabric, Local};
 use oxrdf::vocab::rdf as vocabulary;
 use oxrdf::{Dataset, NamedNode, Term, TermRef};
@@ -16,8 +16,8 @@ use query::{ParseOptions, PlanOptions, Planner};
 use rdf::dictionary::key_hash;
 use rdf::{Lexicon, LexiconError, Placement, Tag, TermBuffer, VertexId, key};
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use testkit::collected::Collected;
 use testkit::plain_graph::{PlainGraph, Quad};
@@ -151,18 +151,37 @@ impl PartTerms for Owned {
     }
 }
 
-/// Gives memory without end, and counts what is held.
-#[derive(Default)]
-pub struct Counted(AtomicU64);
+/// Gives memory up to a limit, without end at first, and counts what is held.
+pub struct Counted {
+    held: AtomicU64,
+    limit: AtomicU64,
+}
+
+impl Default for Counted {
+    fn default() -> Counted {
+        Counted {
+            held: AtomicU64::new(0),
+            limit: AtomicU64::new(u64::MAX),
+        }
+    }
+}
 
 impl MemoryBudget for Counted {
     fn try_reserve(&self, bytes: u64) -> Result<(), MemoryExceeded> {
-        self.0.fetch_add(bytes, Ordering::Relaxed);
-        Ok(())
+        let limit_bytes = self.limit.load(Ordering::Relaxed);
+        let more = |held: u64| held.checked_add(bytes).filter(|held| *held <= limit_bytes);
+        let grown = self
+            .held
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        grown.map(|_| ()).map_err(|used_bytes| MemoryExceeded {
+            limit_bytes,
+            used_bytes,
+            of_all: false,
+        })
     }
 
     fn release(&self, bytes: u64) {
-        let before = self.0.fetch_sub(bytes, Ordering::Relaxed);
+        let before = self.held.fetch_sub(bytes, Ordering::Relaxed);
         assert!(before >= bytes, "{bytes} bytes of {before} are given back");
     }
 }
@@ -179,6 +198,8 @@ fn host(service: Option<Arc<dyn Service + Send>>) -> Arc<Generous> {
 pub struct Generous {
     pub service: Option<Arc<dyn Service + Send>>,
     memory: Arc<Counted>,
+    /// What ends the queries that could ask other endpoints here.
+    stops: Mutex<Vec<Arc<dyn Stop + Send>>>,
 }
 
 impl Host for Generous {
@@ -186,7 +207,14 @@ impl Host for Generous {
         Arc::clone(&self.memory) as Arc<_>
     }
 
-    fn service(&self) -> Option<Arc<dyn Service + Send>> {
+    fn service(
+        &self,
+        _time: Option<Duration>,
+        stop: Arc<dyn Stop + Send>,
+    ) -> Option<Arc<dyn Service + Send>> {
+        let mut stops = self.stops.lock().unwrap_or_else(PoisonError::into_inner);
+        stops.retain(|stop| stop.reason().is_none());
+        stops.push(stop);
         self.service.clone()
     }
 
@@ -250,9 +278,22 @@ impl Matter {
         Arc::clone(&self.hosts[usize::from(node)].memory)
     }
 
+    /// Gives a node no more than this from now on.
+    pub fn limit(&self, node: u16, bytes: u64) {
+        self.memory(node).limit.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Queries of a node whose calls of other endpoints may go on.
+    pub fn calling(&self, node: u16) -> usize {
+        let stops = &self.hosts[usize::from(node)].stops;
+        let stops = stops.lock().unwrap_or_else(PoisonError::into_inner);
+        let goes_on = |stop: &&Arc<dyn Stop + Send>| stop.reason().is_none();
+        stops.iter().filter(goes_on).count()
+    }
+
     /// Bytes that queries hold on a node.
     pub fn held_bytes(&self, node: u16) -> u64 {
-        self.memory(node).0.load(Ordering::Relaxed)
+        self.memory(node).held.load(Ordering::Relaxed)
     }
 
     /// The term of an id.
@@ -388,7 +429,8 @@ impl World {
         let (plan, ids) = self.plan(text, base)?;
         self.turn();
         let plan = Arc::new(plan);
-        let visit = Visit::new(self.nodes[home].ground(), Arc::new(Unlimited));
+        let memory = self.matter.memory(home as u16);
+        let visit = Visit::new(self.nodes[home].ground(), Arc::clone(&memory) as Arc<_>);
         let question = PartsQuery {
             plan: Arc::clone(&plan),
             ids: ids.clone(),
@@ -396,7 +438,7 @@ impl World {
             now: "2020-01-01T00:00:00Z".parse().expect("a moment"),
             seed: 7,
             chunk_rows: self.chunk_rows,
-            memory: Arc::new(Unlimited),
+            memory,
             visit: visit.clone(),
             memory_bytes: 1 << 30,
             stop: Arc::new(Unlimited),

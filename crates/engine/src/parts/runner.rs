@@ -13,7 +13,7 @@ use crate::federation::{Federation, ServiceClient};
 use crate::stop::StopToken;
 use cluster::Host;
 use explore::environment::EachSolution;
-use explore::{MemoryBudget, Service, ServiceError};
+use explore::{MemoryBudget, Service, ServiceError, Stop};
 use fabric::Event;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -79,9 +79,14 @@ impl Host for PartHost {
         Arc::new(Budget::new(&self.pool, bytes))
     }
 
-    fn service(&self) -> Option<Arc<dyn Service + Send>> {
+    fn service(
+        &self,
+        time: Option<Duration>,
+        stop: Arc<dyn Stop + Send>,
+    ) -> Option<Arc<dyn Service + Send>> {
         let client = Arc::clone(self.client.as_ref()?);
-        Some(Arc::new(Far(client)))
+        let token = StopToken::starting_now(time).with_other(stop);
+        Some(Arc::new(Far { client, token }))
     }
 
     fn wake(&self) {
@@ -89,8 +94,11 @@ impl Host for PartHost {
     }
 }
 
-/// Asks other endpoints for a query that is walked on several nodes: each call has the usual time of its own.
-struct Far(Arc<dyn ServiceClient>);
+/// Asks other endpoints for a query that is walked on several nodes, for as long as the query may take here.
+struct Far {
+    client: Arc<dyn ServiceClient>,
+    token: StopToken,
+}
 
 impl Service for Far {
     fn select(
@@ -100,10 +108,9 @@ impl Service for Far {
         variables: &[String],
         each: &mut EachSolution<'_>,
     ) -> Result<(), ServiceError> {
-        let token = StopToken::starting_now(None);
         let federation = Federation {
-            client: &*self.0,
-            token: &token,
+            client: &*self.client,
+            token: &self.token,
         };
         federation.select(endpoint, text, variables, each)
     }
@@ -180,5 +187,66 @@ impl Drop for Runner {
             // A panic there has been reported by the thread; nothing of it is left to be mended.
             drop(thread.join());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::federation::ServiceError as Refusal;
+    use crate::output::ResultFormat;
+    use std::io::Read;
+
+    /// Remembers how it was asked.
+    #[derive(Default)]
+    struct Double(Mutex<Vec<(Duration, StopToken)>>);
+
+    impl ServiceClient for Double {
+        fn select(
+            &self,
+            _endpoint: &str,
+            _query: &str,
+            timeout: Duration,
+            stopped: StopToken,
+        ) -> Result<(ResultFormat, Box<dyn Read + Send>), Refusal> {
+            self.0.lock().unwrap().push((timeout, stopped));
+            Err(Refusal {
+                message: "it is a double".to_owned(),
+                refused: false,
+            })
+        }
+    }
+
+    #[derive(Default)]
+    struct Switch(AtomicBool);
+
+    impl Stop for Switch {
+        fn reason(&self) -> Option<explore::StopReason> {
+            let is_on = self.0.load(Ordering::Relaxed);
+            is_on.then_some(explore::StopReason::Cancelled)
+        }
+    }
+
+    #[test]
+    fn another_endpoint_has_the_time_of_the_query_and_ends_with_it() {
+        let double = Arc::new(Double::default());
+        let client = Arc::clone(&double) as Arc<dyn ServiceClient>;
+        let host = PartHost::new(Pool::new(1 << 20), Some(client), 1);
+        let (time, switch) = (Duration::from_secs(5), Arc::new(Switch::default()));
+        let service = host.service(Some(time), Arc::clone(&switch) as Arc<_>);
+        let asked = service.expect("there is a client").select(
+            "http://example.org/sparql",
+            "SELECT * {}",
+            &[],
+            &mut |_| Ok(()),
+        );
+        assert!(asked.is_err());
+        let calls = double.0.lock().unwrap();
+        let (timeout, stopped) = &calls[0];
+        assert!(*timeout <= time, "{timeout:?}");
+        assert_eq!(stopped.reason(), None);
+        switch.0.store(true, Ordering::Relaxed);
+        assert_eq!(stopped.reason(), Some(crate::stop::StopReason::Cancelled));
+        assert_eq!(stopped.left(), Duration::ZERO);
     }
 }

@@ -94,6 +94,10 @@ impl<V: GraphView> GraphView for PartView<V> {
         self.part.commit_number()
     }
 
+    fn damage(&self) -> Option<ViewError> {
+        self.part.damage()
+    }
+
     fn predicate_id(&self, vertex: VertexId) -> Option<PredicateId> {
         self.numbers.get(&vertex).copied()
     }

@@ -422,6 +422,10 @@ fn with_patch(older: VertexSet<'_>, patch: Arc<Patch>) -> VertexSet<'_> {
 const WHOLE_LEN_MAX: u64 = 1 << 16;
 
 impl GraphView for Version {
+    fn damage(&self) -> Option<ViewError> {
+        Version::damage(self)
+    }
+
     fn commit_number(&self) -> Option<u64> {
         Some(self.number())
     }

@@ -36,7 +36,7 @@ enum End {
 
 const ENDS: [End; 4] = [End::Cancel, End::Drop, End::Deadline, End::Freeze];
 
-/// Nodes beside the asker that have a query, and nodes that hold memory.
+/// Nodes beside the asker that have a query or would ask other endpoints for one, and bytes that are held.
 fn busy(simulation: &Simulation<'_>, home: u16, frozen: Option<u16>) -> (usize, u64) {
     let (mut queries, mut bytes) = (0, 0);
     for (number, node) in (0..).zip(&simulation.nodes) {
@@ -45,6 +45,7 @@ fn busy(simulation: &Simulation<'_>, home: u16, frozen: Option<u16>) -> (usize, 
         }
         let node = node.as_ref().expect("nobody stops");
         queries += usize::from(node.queries() > 0 && (number != home || frozen.is_some()));
+        queries += simulation.matter.calling(number) * usize::from(number != home);
         bytes += simulation.matter.held_bytes(number);
     }
     (queries, bytes)
