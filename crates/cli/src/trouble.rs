@@ -120,7 +120,7 @@ impl From<QueryError> for Trouble {
             Kind::TooLong | Kind::Shape | Kind::Timeout | Kind::Memory | Kind::Policy => {
                 Code::Limit
             }
-            Kind::Remote => Code::Connection,
+            Kind::Remote | Kind::Away => Code::Connection,
             Kind::Cancelled => Code::Interrupted,
             Kind::Damaged => Code::Integrity,
             Kind::NotFound

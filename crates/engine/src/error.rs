@@ -45,6 +45,9 @@ pub enum Kind {
     ReadOnly,
     /// The disk is full, or a quota is reached. The next attempt may succeed.
     DiskFull,
+    /// Another node of the cluster, whose part of the graph it needs, is away or could not do its share. The next attempt
+    /// may succeed.
+    Away,
     /// The system refused a file or a folder for now: descriptors ran out, or a device failed once. The
     /// next attempt may succeed.
     Unavailable,
@@ -132,6 +135,8 @@ pub struct QueryError {
     pub unit: Option<Unit>,
     /// What to do about it.
     pub hint: Option<&'static str>,
+    /// The node of the cluster that did not do its share; it has the part of this number.
+    pub node: Option<u16>,
     further: Option<Box<AllFurther>>,
 }
 
@@ -167,6 +172,7 @@ impl QueryError {
             used: None,
             unit: None,
             hint: None,
+            node: None,
             further: None,
         }
     }

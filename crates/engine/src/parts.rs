@@ -9,16 +9,22 @@
 //! | module | about |
 //! |---|---|
 //! | `open` | how the nodes come to be |
+//! | `member` | this process as one node of many: it joins, waits and leaves |
+//! | `roster` | which nodes are there, since when, and who was refused |
 //! | [`runner`] | the threads of the nodes of this process |
 //! | [`walk`] | a query, walked over the parts |
 
+mod member;
 mod open;
+mod roster;
 pub mod runner;
 pub(crate) mod terms;
 mod walk;
 
 pub use cluster::{Fetched, Figures, Mode, Shipped};
+pub use member::{ClusterState, Member, MemberError, MemberOptions};
 pub use open::{NodeOptions, part_node};
+pub use roster::{MemberState, RefusedState, Seen, Teller};
 
 use crate::budget::{Budget, Pool};
 use crate::error::{Kind, QueryError};
@@ -26,9 +32,9 @@ use crate::open_error::OpenError;
 use cluster::Visit;
 use query::plan::Plan;
 use query::statistics::Statistics;
-use rdf::VertexId;
 use rdf::dictionary::TermCounts;
 use rdf::dictionary::part::PartDictionary;
+use rdf::{Direction, VertexId};
 use runner::Runner;
 use std::fmt;
 use std::sync::Arc;
@@ -36,7 +42,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use store::Snapshot;
 use store::cut::PartView;
-use store::view::ViewError;
+use store::view::{GraphScope, GraphView, Need, Progress, SegmentKey, ViewError};
 
 /// The edges that a node has.
 pub type Part = PartView<Snapshot>;
@@ -49,6 +55,9 @@ pub(crate) type PartVisit = Visit<Part, PartDictionary>;
 
 /// How long nodes may take to tell each other what planners have to know, when a database opens.
 const OPENING: Duration = Duration::from_secs(30);
+
+/// Predicates of which is asked beforehand how much there is: all of most graphs, and half of what a node keeps.
+const PREDICATES_MAX: usize = 1024;
 
 /// How long a thread waits until it looks around.
 const LOOK: Duration = Duration::from_millis(20);
@@ -149,28 +158,55 @@ impl PartNodes {
     /// What a planner is told of all parts. Waits until each node has said it.
     pub(crate) fn statistics(&self) -> Result<Arc<Statistics>, OpenError> {
         let started = Instant::now();
-        let ground = self.nodes[0].ground();
+        let is_over = || started.elapsed() >= OPENING;
         loop {
-            let visit = Visit::new(ground, Arc::new(explore::limits::Unlimited));
-            let failure = match visit.statistics() {
-                Ok(Ok(statistics)) => return Ok(statistics),
-                Ok(Err(ticket)) => {
-                    visit.wait(ticket, LOOK);
-                    None
-                }
-                Err(error) => {
-                    // A node that has not come up yet may do so.
-                    std::thread::sleep(LOOK);
-                    Some(error)
-                }
+            let what = match self.ask_statistics(is_over) {
+                Ok(Some(statistics)) => return Ok(statistics),
+                Ok(None) => "they do not tell each other what they have".to_owned(),
+                Err(error) => error.to_string(),
             };
-            if started.elapsed() >= OPENING {
-                return Err(OpenError::Cluster(match failure {
-                    Some(error) => error.to_string(),
-                    None => "they do not tell each other what they have".to_owned(),
-                }));
+            if is_over() {
+                return Err(OpenError::Cluster(what));
+            }
+            // A node that has not come up yet may do so.
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// The same; `None` once it is over before all have told. An error: a node is away, or cannot tell.
+    fn ask_statistics(
+        &self,
+        is_over: impl Fn() -> bool,
+    ) -> Result<Option<Arc<Statistics>>, ViewError> {
+        let memory = Arc::new(explore::limits::Unlimited);
+        let visit = Visit::new(self.nodes[0].ground(), memory);
+        while !is_over() {
+            match visit.statistics()? {
+                Ok(statistics) => return Ok(Some(statistics)),
+                Err(ticket) => while !visit.wait(ticket, LOOK) && !is_over() {},
             }
         }
+        Ok(None)
+    }
+
+    /// Asks all nodes what most queries ask of everybody, which is kept: how much of each segment a scope takes, which
+    /// named graphs there are. So a query that needs nothing else of a node that went away afterwards is answered.
+    fn ask_common(&self, scope: GraphScope<'_>) -> Result<(), ViewError> {
+        let memory = Arc::new(explore::limits::Unlimited);
+        let visit = Visit::new(self.nodes[0].ground(), memory);
+        let view = visit.view();
+        let predicates = view.predicates().into_iter().take(PREDICATES_MAX);
+        let of = |predicate, direction| SegmentKey {
+            predicate,
+            direction,
+        };
+        let segments = predicates.flat_map(|it| [of(it, Direction::Out), of(it, Direction::In)]);
+        let mut needs: Vec<Need<'_>> = segments.map(|it| Need::Edges(it, scope)).collect();
+        needs.push(Need::NamedGraphs);
+        while let Progress::Pending(ticket) = view.fetch(&needs)? {
+            visit.wait(ticket, LOOK);
+        }
+        Ok(())
     }
 }
 

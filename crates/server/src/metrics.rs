@@ -59,7 +59,7 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    pub const NAMES: [&'static str; 23] = [
+    pub const NAMES: [&'static str; 24] = [
         "answered",
         "disconnected",
         "turned_away",
@@ -83,6 +83,7 @@ impl Outcome {
         "unavailable",
         "precondition",
         "gone",
+        "away",
     ];
 
     /// Place in [`Outcome::NAMES`].
@@ -112,6 +113,7 @@ impl Outcome {
                 Kind::Unavailable => 20,
                 Kind::Precondition => 21,
                 Kind::Gone => 22,
+                Kind::Away => 23,
             },
         }
     }

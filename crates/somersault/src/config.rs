@@ -7,8 +7,12 @@
 //! hands over what it read.
 
 mod gpu;
+mod keys;
+mod node;
 
 pub use gpu::GpuConfig;
+pub use keys::KEYS;
+pub use node::NodeConfig;
 
 use engine::units::{UnitError, format_size, parse_duration, parse_sample_from, parse_size};
 use std::collections::BTreeMap;
@@ -91,173 +95,6 @@ pub enum ConfigError {
         pool_bytes: u64,
     },
 }
-
-/// The known keys with their defaults and a line of help each.
-pub const KEYS: [(&str, &str, &str); 35] = [
-    (
-        "server.bind",
-        "127.0.0.1:7272",
-        "address and port to listen on",
-    ),
-    (
-        "server.connections",
-        "1024",
-        "connections at once; for more, the idlest are closed",
-    ),
-    (
-        "server.proxies",
-        "",
-        "addresses of proxies that are believed when they say for whom they speak, separated by commas",
-    ),
-    (
-        "server.hosts",
-        "",
-        "names that requests may have as their Host besides localhost and addresses of this machine, separated by commas; elsewhere than on a loopback address all may, unless this names some",
-    ),
-    (
-        "server.allow_update",
-        "false",
-        "whether everybody who reaches the server may change the graph",
-    ),
-    (
-        "server.body_max",
-        "none",
-        "largest document that is sent for a graph, decompressed",
-    ),
-    (
-        "server.spool_limit",
-        "4GiB",
-        "room on the disk for answers that are finished before they are sent (HTTP/1.0, JSON-LD), together",
-    ),
-    (
-        "server.spool_folder",
-        "auto",
-        "folder on a disk for these answers; auto is TMPDIR, or the folder of a store that may be changed where TMPDIR lies in memory",
-    ),
-    (
-        "server.shutdown_delay",
-        "0s",
-        "time at the end in which readiness says 503 and requests are still taken",
-    ),
-    (
-        "server.drain",
-        "5s",
-        "time at the end that running requests have to finish before they are cancelled",
-    ),
-    ("query.timeout", "30s", "time a query may take"),
-    (
-        "query.memory_pool",
-        "auto",
-        "memory of all queries; auto is 60 % of what is free",
-    ),
-    (
-        "query.memory_limit",
-        "auto",
-        "memory of one query; auto is a quarter of the pool",
-    ),
-    (
-        "query.plan_cache",
-        "32MiB",
-        "memory for plans of query shapes, 0 to plan each text on its own",
-    ),
-    (
-        "query.sample_from",
-        "2ms",
-        "expected time of a query from which samples of the graph help to plan it, or never",
-    ),
-    (
-        "query.threads",
-        "auto",
-        "threads of one heavy query; auto is one per core",
-    ),
-    ("query.text_max", "1MiB", "longest query text"),
-    (
-        "live.queries",
-        "256",
-        "live queries at once; equal requests are one",
-    ),
-    (
-        "live.answer_memory",
-        "64MiB",
-        "memory of the answer of a live query, which is kept",
-    ),
-    (
-        "query.union_default_graph",
-        "false",
-        "whether queries, and WHERE of updates, see the union of all graphs as the default graph",
-    ),
-    ("update.text_max", "64MiB", "longest update text"),
-    (
-        "update.timeout",
-        "5m",
-        "time a change may take, its document's arrival included",
-    ),
-    (
-        "store.keep_snapshots",
-        "5s",
-        "how long a snapshot can be read by its number when there is a newer one",
-    ),
-    (
-        "store.max_snapshot_age",
-        "1h",
-        "how old what a query reads may become where the graph can be changed",
-    ),
-    (
-        "auth.tokens",
-        "",
-        "who may what: RIGHT:TOKEN, separated by commas; RIGHT is read, write or admin",
-    ),
-    (
-        "auth.anonymous",
-        "read",
-        "what may be done without a token: read or none",
-    ),
-    (
-        "api.open",
-        "false",
-        "whether everybody who reaches the server may see and cancel queries, and compact; else a token with the right admin does",
-    ),
-    (
-        "service.allow",
-        "",
-        "prefixes of addresses that SERVICE may call and LOAD may read, separated by commas",
-    ),
-    (
-        "load.memory_limit",
-        "auto",
-        "memory of a load before it spills; auto is 2GiB",
-    ),
-    (
-        "load.threads",
-        "auto",
-        "threads of a load; auto is one per core",
-    ),
-    (
-        "gpu.use",
-        "auto",
-        "which queries begin on the GPU: auto (heavy ones, where there is one), never or always",
-    ),
-    (
-        "gpu.device",
-        "0",
-        "which GPUs, as device status numbers them: 0, or 0,1",
-    ),
-    (
-        "gpu.images",
-        "auto",
-        "memory of the GPU for the data of queries; auto is three fifths of what is free there",
-    ),
-    (
-        "gpu.host",
-        "auto",
-        "memory of this machine for data that have no room on the GPU; auto is a third of query.memory_pool",
-    ),
-    (
-        "gpu.tables",
-        "auto",
-        "memory of the GPU for the rows of queries, together; auto is a fifth of what is free there",
-    ),
-];
 
 const TOKENS: &str = "auth.tokens";
 const ANONYMOUS: &str = "auth.anonymous";
@@ -380,10 +217,7 @@ impl Layers {
         let tokens = self.read(TOKENS, |text| list(text).iter().map(|t| token(t)).collect())?;
         Ok(Config {
             allow_update: self.read(ALLOW_UPDATE, yes_or_no)?,
-            body_max_bytes: self.read("server.body_max", |text| match text {
-                "none" => Ok(None),
-                text => parse_size(text).map(Some).map_err(|e| e.to_string()),
-            })?,
+            body_max_bytes: self.read("server.body_max", size_or_none)?,
             update_text_max_bytes: self.size("update.text_max", 64 << 20)?,
             update_timeout: self.duration("update.timeout")?,
             anonymous: self.anonymous()?,
@@ -435,6 +269,7 @@ impl Layers {
             load_memory_bytes: self.size("load.memory_limit", 2 << 30)?,
             load_threads: self.count_or("load.threads", machine.cores)?,
             gpu: self.gpu()?,
+            node: self.node()?,
         })
     }
 
@@ -470,6 +305,22 @@ impl Layers {
             images_bytes: self.read("gpu.images", gpu::bytes)?,
             host_bytes: self.read("gpu.host", gpu::bytes)?,
             tables_bytes: self.read("gpu.tables", gpu::bytes)?,
+        })
+    }
+
+    fn node(&self) -> Result<NodeConfig, ConfigError> {
+        let path = |key: &'static str| {
+            let (text, origin) = self.get(key);
+            node::path(&text, &origin)
+        };
+        Ok(NodeConfig {
+            part: path("node.part"),
+            number: self.read("node.number", node::number)?,
+            listen: self.read("node.listen", node::listen)?,
+            nodes: self.read("cluster.nodes", |text| {
+                NodeConfig::checked_nodes(&list(text))
+            })?,
+            key: path("cluster.key"),
         })
     }
 
@@ -620,6 +471,8 @@ pub struct Config {
     pub load_threads: usize,
     /// The GPU.
     pub gpu: GpuConfig,
+    /// This process as one node of many.
+    pub node: NodeConfig,
 }
 
 impl Config {
@@ -698,6 +551,13 @@ fn token(text: &str) -> Result<Token, String> {
         right,
         secret: secret.to_owned(),
     })
+}
+
+fn size_or_none(text: &str) -> Result<Option<u64>, String> {
+    match text {
+        "none" => Ok(None),
+        text => parse_size(text).map(Some).map_err(|e| e.to_string()),
+    }
 }
 
 fn yes_or_no(text: &str) -> Result<bool, String> {

@@ -1,7 +1,7 @@
 //! The nodes of a database over parts: several in this process, over parts of a directory or parts
 //! that are cut in memory.
 
-use super::runner::{Notice, PartHost, Runner};
+use super::runner::{PartHost, Runner, Watch};
 use super::{Mode, Part, PartNode, PartNodes};
 use crate::budget::Pool;
 use crate::moment::planner_statistics::plan_statistics;
@@ -119,10 +119,10 @@ impl PartNodes {
         nodes: Vec<(Arc<PartNode>, Arc<PartHost>)>,
         mode: Mode,
         pool: Arc<Pool>,
-        told: Option<&Notice>,
+        watch: Option<&Watch>,
     ) -> Result<PartNodes, OpenError> {
         let here = nodes.iter().map(|(node, _)| Arc::clone(node)).collect();
-        let runner = Runner::start(nodes, told).map_err(failed)?;
+        let runner = Runner::start(nodes, watch).map_err(failed)?;
         Ok(PartNodes::new(here, mode, pool, runner))
     }
 }

@@ -23,8 +23,8 @@ use std::time::Duration;
 /// How long a poll waits before its thread looks whether it is over.
 const POLL: Duration = Duration::from_millis(200);
 
-/// Told what the fabric says that is to be written down.
-pub type Notice = Arc<dyn Fn(&str) + Send + Sync>;
+/// Sees what the fabric says, before the node does.
+pub type Watch = Arc<dyn Fn(&Event) + Send + Sync>;
 
 /// Wakes a node's workers.
 #[derive(Default)]
@@ -127,7 +127,7 @@ impl Runner {
     /// Starts the threads of these nodes. An error: the system has no more.
     pub fn start(
         nodes: Vec<(Arc<PartNode>, Arc<PartHost>)>,
-        told: Option<&Notice>,
+        watch: Option<&Watch>,
     ) -> std::io::Result<Runner> {
         let mut runner = Runner {
             is_over: Arc::default(),
@@ -137,9 +137,9 @@ impl Runner {
         for (node, host) in runner.nodes.clone() {
             let name = format!("node-{}", node.ground().here());
             let (polled, is_over) = (Arc::clone(&node), Arc::clone(&runner.is_over));
-            let told = told.cloned();
+            let watch = watch.cloned();
             let poller = std::thread::Builder::new().name(name.clone());
-            let poller = poller.spawn(move || poll(&polled, &is_over, told.as_ref()))?;
+            let poller = poller.spawn(move || poll(&polled, &is_over, watch.as_ref()))?;
             runner.threads.push(poller);
             for _ in 0..host.workers {
                 let (node, host) = (Arc::clone(&node), Arc::clone(&host));
@@ -153,14 +153,14 @@ impl Runner {
     }
 }
 
-fn poll(node: &PartNode, is_over: &AtomicBool, told: Option<&Notice>) {
+fn poll(node: &PartNode, is_over: &AtomicBool, watch: Option<&Watch>) {
     let fabric = Arc::clone(node.ground().fabric());
     let mut events: Vec<Event> = Vec::new();
     while !is_over.load(Ordering::Relaxed) {
         fabric.poll(&mut events, POLL);
-        for event in &events {
-            if let (Event::Refused { who, reason }, Some(told)) = (event, told) {
-                told(&format!("{who} was refused: {reason}"));
+        if let Some(watch) = watch {
+            for event in &events {
+                watch(event);
             }
         }
         node.handle(events.drain(..));

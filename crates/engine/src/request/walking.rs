@@ -90,7 +90,7 @@ impl From<WalkError> for QueryError {
 impl From<ViewError> for QueryError {
     fn from(error: ViewError) -> QueryError {
         let kind = match error {
-            ViewError::Elsewhere { .. } => Kind::Unavailable,
+            ViewError::Elsewhere { node, .. } => return away(node, &error),
             ViewError::OutOfMemory { .. } => Kind::Memory,
             ViewError::Damaged { .. } | ViewError::Inconsistent { .. } => Kind::Damaged,
         };
@@ -98,10 +98,18 @@ impl From<ViewError> for QueryError {
     }
 }
 
+/// A node did not do its share.
+fn away(node: u16, error: &dyn std::fmt::Display) -> QueryError {
+    let mut failure = QueryError::new(Kind::Away, error)
+        .with_hint("ask again; /api/v1/cluster says which nodes are there");
+    failure.node = Some(node);
+    failure
+}
+
 impl From<LexiconError> for QueryError {
     fn from(error: LexiconError) -> QueryError {
         let kind = match error {
-            LexiconError::Elsewhere { .. } => Kind::Unavailable,
+            LexiconError::Elsewhere { node, .. } => return away(node, &error),
             LexiconError::OutOfMemory { .. } => Kind::Memory,
             LexiconError::Damaged { .. } | LexiconError::UnknownId(_) | LexiconError::Io(_) => {
                 Kind::Damaged

@@ -2,7 +2,7 @@
 //!
 //! Every failure of a request becomes one [`Problem`], and this file alone turns it into a response,
 //! so that all of them look alike: `type`, `title`, `status`, `detail`, and where they are known
-//! `position`, `query_id`, `limit`, `used`, `unit` (ms, bytes, count), `hint`, `offered`, `further`. The table from a query's failure to
+//! `position`, `query_id`, `limit`, `used`, `unit` (ms, bytes, count), `hint`, `node`, `part`, `offered`, `further`. The table from a query's failure to
 //! its status is here too: a status says whose turn it is (4xx: change the request; 503: come back
 //! later; 504, 507: ask for less; 500: a bug of ours).
 
@@ -14,6 +14,7 @@ use hyper::header::{
 };
 use hyper::{Response, StatusCode};
 use serde::Serialize;
+use somersault::parts::part_name;
 use somersault::{Further, Kind, Position, QueryError, Unit};
 
 /// The media type of a problem document.
@@ -44,6 +45,12 @@ struct Document {
     unit: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<&'static str>,
+    /// The node of the cluster that did not do its share.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    node: Option<u16>,
+    /// The part of the graph that it has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    part: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     offered: Vec<&'static str>,
     /// What else is wrong with the text.
@@ -69,6 +76,8 @@ impl Problem {
             used: None,
             unit: None,
             hint: None,
+            node: None,
+            part: None,
             offered: Vec::new(),
             further: Vec::new(),
             headers: Vec::new(),
@@ -252,13 +261,13 @@ impl Problem {
 
     /// 503: the database is being opened.
     pub fn starting() -> Problem {
-        Problem::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "starting",
-            "The server is starting",
-            "the database is being opened".to_owned(),
-        )
-        .retry_after("1")
+        Problem::starting_because("the database is being opened".to_owned())
+    }
+
+    /// 503: it is being opened, and this is what is waited for.
+    pub fn starting_because(detail: String) -> Problem {
+        let status = StatusCode::SERVICE_UNAVAILABLE;
+        Problem::new(status, "starting", "The server is starting", detail).retry_after("1")
     }
 
     /// What a failed query becomes.
@@ -270,9 +279,13 @@ impl Problem {
         problem.0.used = error.used;
         problem.0.unit = error.unit.map(Unit::as_str);
         problem.0.hint = error.hint;
+        problem.0.node = error.node;
+        problem.0.part = error.node.map(part_name);
         problem.0.further = error.further().iter().map(Also::of).collect();
         match error.kind {
-            Kind::Cancelled | Kind::Remote | Kind::Unavailable => problem.retry_after("1"),
+            Kind::Cancelled | Kind::Remote | Kind::Away | Kind::Unavailable => {
+                problem.retry_after("1")
+            }
             Kind::Damaged => problem.retry_after("60"),
             _ => problem,
         }
@@ -396,30 +409,24 @@ fn class(kind: Kind) -> (StatusCode, &'static str, &'static str) {
             "The query is too deep or too large",
         ),
         Kind::Timeout => (S::GATEWAY_TIMEOUT, "timeout", "The query ran out of time"),
-        Kind::Cancelled => (
-            S::SERVICE_UNAVAILABLE,
-            "cancelled",
-            "The query was cancelled",
-        ),
         Kind::Memory => (
             S::INSUFFICIENT_STORAGE,
             "memory",
             "The query ran out of memory",
         ),
-        Kind::Damaged => (
-            S::SERVICE_UNAVAILABLE,
-            "damaged",
-            "Data that the query needs is damaged",
-        ),
+        Kind::Cancelled
+        | Kind::Damaged
+        | Kind::Remote
+        | Kind::Away
+        | Kind::ReadOnly
+        | Kind::Unavailable => {
+            let (name, title) = unavailable(kind);
+            (S::SERVICE_UNAVAILABLE, name, title)
+        }
         Kind::Policy => (
             S::UNPROCESSABLE_ENTITY,
             "policy",
             "The query asks for what is not allowed here",
-        ),
-        Kind::Remote => (
-            S::SERVICE_UNAVAILABLE,
-            "remote",
-            "An endpoint that the query asks gave no answer",
         ),
         Kind::NotFound => (S::NOT_FOUND, "not-found", "There is nothing here"),
         Kind::Gone => (S::GONE, "gone", "That is kept no more"),
@@ -433,24 +440,26 @@ fn class(kind: Kind) -> (StatusCode, &'static str, &'static str) {
             "precondition",
             "The precondition does not hold",
         ),
-        // Without `Retry-After`: it stays so until somebody mends the disk.
-        Kind::ReadOnly => (
-            S::SERVICE_UNAVAILABLE,
-            "read-only",
-            "The store takes no changes",
-        ),
         Kind::DiskFull => (S::INSUFFICIENT_STORAGE, "disk-full", "The disk is full"),
-        Kind::Unavailable => (
-            S::SERVICE_UNAVAILABLE,
-            "unavailable",
-            "The system refused a file for now",
-        ),
         Kind::Format => (S::NOT_ACCEPTABLE, "not-acceptable", "No acceptable format"),
         Kind::Output | Kind::Internal => (
             S::INTERNAL_SERVER_ERROR,
             "internal",
             "An error of the server's own",
         ),
+    }
+}
+
+/// Name and title of a failure that the same request may not have a little later.
+fn unavailable(kind: Kind) -> (&'static str, &'static str) {
+    match kind {
+        Kind::Cancelled => ("cancelled", "The query was cancelled"),
+        Kind::Damaged => ("damaged", "Data that the query needs is damaged"),
+        Kind::Remote => ("remote", "An endpoint that the query asks gave no answer"),
+        Kind::Away => ("away", "A part of the graph does not answer"),
+        // Without `Retry-After`: it stays so until somebody mends the disk.
+        Kind::ReadOnly => ("read-only", "The store takes no changes"),
+        _ => ("unavailable", "The system refused a file for now"),
     }
 }
 

@@ -301,3 +301,47 @@ fn the_gpu_is_for_heavy_queries_unless_somebody_says_otherwise() {
         assert_eq!(said, format!("flag --gpu: `{key}` = `{value}`: {reason}"));
     }
 }
+
+#[test]
+fn a_node_has_its_paths_beside_its_file() {
+    let text = "[node]\npart = \"part-0001\"\nnumber = 1\n[cluster]\nkey = \"/etc/key\"\n\
+                nodes = [\"a.example:7373\", \"10.0.0.2:7373\"]";
+    let mut layers = Layers::new();
+    layers.add_file("etc/node.toml", text).unwrap();
+    let config = layers.check(MACHINE).unwrap();
+    let expected = NodeConfig {
+        part: Some(PathBuf::from("etc/part-0001")),
+        number: Some(1),
+        listen: None,
+        nodes: vec!["a.example:7373".to_owned(), "10.0.0.2:7373".to_owned()],
+        key: Some(PathBuf::from("/etc/key")),
+    };
+    assert_eq!(config.node, expected);
+    assert_eq!(
+        Layers::new().check(MACHINE).unwrap().node,
+        NodeConfig::default()
+    );
+}
+
+#[test]
+fn what_names_no_node_is_refused() {
+    for (key, value, reason) in [
+        ("cluster.nodes", "a:1,b", "`b` is no host and port"),
+        (
+            "cluster.nodes",
+            "a:1,a:1",
+            "is there twice, as node 0 and as node 1",
+        ),
+        ("node.listen", ":7373", "`:7373` is no host and port"),
+        (
+            "node.number",
+            "first",
+            "expected auto, or the number of a part",
+        ),
+    ] {
+        let mut layers = Layers::new();
+        layers.add_flag("--x", key, value.to_owned()).unwrap();
+        let error = layers.check(MACHINE).unwrap_err().to_string();
+        assert!(error.contains(reason) && error.contains(key), "{error}");
+    }
+}

@@ -1,0 +1,335 @@
+//! This process as one node of many: it opens one part, joins the other processes by TCP, and answers once all have told
+//! what planners have to know.
+//!
+//! ```text
+//!  prepare   the mark of the part, the list of members, the key and the address are checked; nobody is asked
+//!  join      the part is opened, the fabric starts, statistics of all are waited for      -> a database
+//!  leave     the others are told
+//! ```
+//!
+//! Which part a node has is its name: the number is in the mark that the cut left. What two nodes tell each other before
+//! anything else is the fingerprint of the graph that was cut, the placement's, their numbers and how many there are. So a
+//! part of another graph, of another cut, or one that is there twice is refused at the greeting, on both sides, before any
+//! row of it is believed.
+
+use super::roster::{MemberState, RefusedState, Roster, Seen, Teller};
+use super::runner::{PartHost, Watch};
+use super::{LOOK, NodeOptions, PartNodes, part_node};
+use crate::budget::Pool;
+use crate::database::Database;
+use crate::open_error::OpenError;
+use crate::options::Options;
+use fabric::tcp::{Key, KeyTooShort, Tcp, TcpConfig, TcpError};
+use fabric::{Event, Fabric, Limits, NodeId, Presence};
+use rdf::Placement;
+use std::fmt;
+use std::io;
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use store::cut::{PartOf, open_part, part_name};
+use store::directory::{self, Opened};
+use store::disk::RealDisk;
+use store::view::{GraphScope, ViewError};
+
+/// What a node of many is told.
+#[derive(Clone, Debug)]
+pub struct MemberOptions {
+    /// The directory of its part.
+    pub part: PathBuf,
+    /// Its number, where that is to be compared with the part's.
+    pub number: Option<u16>,
+    /// Where each node is reached, at its number: `host:port`.
+    pub members: Vec<String>,
+    /// Where it listens for the others: `host:port`; `None`: where they reach it.
+    pub listen: Option<String>,
+    /// The secret of the cluster.
+    pub key: Vec<u8>,
+}
+
+/// Why a node does not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum MemberError {
+    /// The part could not be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// It is a whole graph.
+    #[error(
+        "{path}: it is a whole graph, and no part of one: cut it (somersault cut), and name one of the parts"
+    )]
+    Whole {
+        /// Where.
+        path: PathBuf,
+    },
+    /// It is another node's part.
+    #[error(
+        "{path}: it is {} of the graph, so this is node {found} and not node {wanted}: name the directory of {}, or the \
+         other number",
+        part_name(*found),
+        part_name(*wanted)
+    )]
+    Number {
+        /// Where.
+        path: PathBuf,
+        /// Whose part it is.
+        found: u16,
+        /// Which node this is said to be.
+        wanted: u16,
+    },
+    /// There are more or fewer parts than nodes.
+    #[error(
+        "{path}: the graph was cut into {parts} parts, and the list has {nodes} nodes: name one address for each part, in \
+         the order of the parts"
+    )]
+    Count {
+        /// Where.
+        path: PathBuf,
+        /// How many parts there are.
+        parts: u16,
+        /// How many nodes the list has.
+        nodes: usize,
+    },
+    /// The secret could be guessed.
+    #[error(transparent)]
+    Key(#[from] KeyTooShort),
+    /// The address cannot be listened at.
+    #[error("cannot listen for the other nodes at {address}: {source}")]
+    Listen {
+        /// Which.
+        address: String,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// What a node says of the cluster.
+#[derive(Clone, Debug)]
+pub struct ClusterState {
+    /// Its own number.
+    pub here: u16,
+    /// Whether it answers queries: all nodes have told what planners have to know.
+    pub is_ready: bool,
+    /// Why not yet, where a node that is there could not tell.
+    pub hindrance: Option<String>,
+    /// The fingerprint of the graph that was cut: the same on all nodes that are there.
+    pub graph: u128,
+    /// The number of the generation that its part is at.
+    pub generation: u64,
+    /// Who owns what.
+    pub placement: Placement,
+    /// All nodes, in order.
+    pub members: Vec<MemberState>,
+    /// Who was refused lately, the oldest first.
+    pub refused: Vec<RefusedState>,
+}
+
+impl ClusterState {
+    /// Which nodes are not there and why, or what else is waited for; `None`: nothing.
+    pub fn missing(&self) -> Option<String> {
+        let missing = self.members.iter().filter_map(|member| match &member.seen {
+            Seen::Down(cause) => Some(format!(
+                "node {} at {}, which has {}, is away: {cause}",
+                member.number,
+                member.address,
+                part_name(member.number)
+            )),
+            Seen::Here | Seen::Up => None,
+        });
+        let missing: Vec<String> = missing.chain(self.hindrance.clone()).collect();
+        (!missing.is_empty()).then(|| missing.join("; "))
+    }
+}
+
+/// See the module's documentation.
+pub struct Member {
+    mark: PartOf,
+    generation: u64,
+    roster: Arc<Roster>,
+    /// Taken when it joins.
+    begun: Mutex<Option<Begun>>,
+    tcp: OnceLock<Arc<Tcp>>,
+    is_ready: AtomicBool,
+    has_left: AtomicBool,
+    hindrance: Mutex<Option<String>>,
+}
+
+struct Begun {
+    opened: Opened,
+    listener: TcpListener,
+    config: TcpConfig,
+}
+
+impl fmt::Debug for Member {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Member")
+            .field("here", &self.here())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Member {
+    /// A node that has asked nobody yet, but listens. `tell` is told who comes, goes and is refused.
+    pub fn prepare(options: MemberOptions, tell: Teller) -> Result<Arc<Member>, MemberError> {
+        let path = options.part;
+        let key = Key::new(&options.key)?;
+        let opened = directory::open(&RealDisk, &path).map_err(OpenError::from)?;
+        let mark = PartOf::open(&opened).map_err(OpenError::from)?;
+        let Some(mark) = mark else {
+            return Err(MemberError::Whole { path });
+        };
+        let (found, parts) = (mark.node(), mark.placement().nodes());
+        if let Some(wanted) = options.number.filter(|wanted| *wanted != found) {
+            return Err(MemberError::Number {
+                path,
+                found,
+                wanted,
+            });
+        }
+        let nodes = options.members.len();
+        if nodes != usize::from(parts) {
+            return Err(MemberError::Count { path, parts, nodes });
+        }
+        let reached = &options.members[usize::from(found)];
+        let address = options.listen.as_ref().unwrap_or(reached);
+        let listener = TcpListener::bind(address).map_err(|source| MemberError::Listen {
+            address: address.clone(),
+            source,
+        })?;
+        let config = TcpConfig {
+            here: NodeId(found),
+            members: options.members.clone(),
+            cluster: mark.whole().to_be_bytes(),
+            epoch: fingerprint(mark.placement()),
+            key,
+            limits: Limits::DEFAULT,
+        };
+        Ok(Arc::new(Member {
+            generation: opened.manifest().generation,
+            roster: Arc::new(Roster::new(found, options.members, tell)),
+            begun: Mutex::new(Some(Begun {
+                opened,
+                listener,
+                config,
+            })),
+            tcp: OnceLock::new(),
+            is_ready: AtomicBool::new(false),
+            has_left: AtomicBool::new(false),
+            hindrance: Mutex::default(),
+            mark,
+        }))
+    }
+
+    /// Its number.
+    pub fn here(&self) -> u16 {
+        self.mark.node()
+    }
+
+    /// How many nodes there are.
+    pub fn nodes(&self) -> u16 {
+        self.mark.placement().nodes()
+    }
+
+    /// The fabric's side of it, once it has begun to join.
+    fn fabric(&self) -> Option<&Arc<Tcp>> {
+        self.tcp.get()
+    }
+
+    fn hindrance(&self) -> MutexGuard<'_, Option<String>> {
+        self.hindrance
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What it sees of the cluster now.
+    pub fn state(&self) -> ClusterState {
+        let latest = |node| match self.fabric()?.presence(NodeId(node)) {
+            Presence::Up(_) => None,
+            Presence::Down(cause) => Some(cause.to_string()),
+        };
+        ClusterState {
+            here: self.here(),
+            is_ready: self.is_ready.load(Ordering::Acquire),
+            hindrance: self.hindrance().clone(),
+            graph: self.mark.whole(),
+            generation: self.generation,
+            placement: self.mark.placement().clone(),
+            members: self.roster.members(latest),
+            refused: self.roster.last_refused(),
+        }
+    }
+
+    /// Opens the part, joins the others, and waits until all have told what planners have to know, however long that takes;
+    /// an error also where it has left meanwhile. Called once (asserted).
+    pub fn join(&self, nodes: &NodeOptions, options: &Options) -> Result<Database, OpenError> {
+        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        let Begun {
+            opened,
+            listener,
+            config,
+        } = begun.take().expect("a node joins once");
+        drop(begun);
+        let (snapshot, dictionary) = open_part(&opened)?;
+        let kind = snapshot.type_vertex_of_whole();
+        let tcp = Tcp::start(listener, config).map_err(|error: TcpError| failed(&error))?;
+        let tcp = Arc::clone(self.tcp.get_or_init(|| tcp));
+        let pool = Pool::new(options.memory_pool_bytes);
+        let host = PartHost::new(Arc::clone(&pool), options.service.clone(), nodes.workers);
+        let fabric: Arc<dyn Fabric> = tcp;
+        let node = part_node(snapshot, dictionary, fabric, kind, &host)?;
+        let roster = Arc::clone(&self.roster);
+        let watch: Watch = Arc::new(move |event: &Event| roster.saw(event));
+        let started = vec![(Arc::new(node), host)];
+        let parts = PartNodes::start(started, nodes.mode, pool, Some(&watch))?;
+        let scope = if options.union_default_graph {
+            GraphScope::Union
+        } else {
+            GraphScope::Default
+        };
+        self.wait_for_all(&parts, scope)?;
+        let database = Database::over_parts(parts, options)?;
+        self.is_ready.store(true, Ordering::Release);
+        Ok(database)
+    }
+
+    /// Waits until all nodes have told what they have.
+    fn wait_for_all(&self, parts: &PartNodes, scope: GraphScope<'_>) -> Result<(), OpenError> {
+        loop {
+            if self.has_left.load(Ordering::Acquire) {
+                return Err(failed(&"this node has left"));
+            }
+            if self.roster.are_all_there() {
+                let told = parts.ask_statistics(|| self.has_left.load(Ordering::Acquire));
+                let told = told.and_then(|told| match told {
+                    Some(_) => parts.ask_common(scope).map(|()| true),
+                    None => Ok(false),
+                });
+                *self.hindrance() = told.as_ref().err().map(ViewError::to_string);
+                if let Ok(true) = told {
+                    return Ok(());
+                }
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Leaves the others in good order: they are told, which takes two seconds at most.
+    pub fn leave(&self) {
+        self.has_left.store(true, Ordering::Release);
+        if let Some(tcp) = self.fabric() {
+            tcp.leave_and_wait();
+        }
+    }
+}
+
+fn failed(error: &dyn fmt::Display) -> OpenError {
+    OpenError::Cluster(error.to_string())
+}
+
+/// What tells placements from each other (FNV-1a).
+fn fingerprint(placement: &Placement) -> u64 {
+    let mut bytes = Vec::new();
+    placement.encode(&mut bytes);
+    let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix)
+}
