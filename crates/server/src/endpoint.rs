@@ -5,6 +5,7 @@ pub(crate) mod asking;
 pub(crate) mod call;
 pub(crate) mod change;
 pub(crate) mod chunked;
+pub(crate) mod cluster;
 pub(crate) mod conditional;
 pub(crate) mod continuous;
 pub(crate) mod description;

@@ -61,6 +61,7 @@ pub use signals::{Ended, ended_by_signal};
 use opening::Opening;
 use run::job::Engine;
 use somersault::Database;
+use somersault::nodes::Member;
 use state::ServerState;
 use std::fmt;
 use std::future::Future;
@@ -73,6 +74,7 @@ pub struct Server {
     address: SocketAddr,
     options: ServerOptions,
     reload: Option<Reload>,
+    member: Option<Arc<Member>>,
 }
 
 /// Reads the configuration again; an error leaves what is in force.
@@ -101,6 +103,7 @@ impl Server {
             address,
             options,
             reload: None,
+            member: None,
         })
     }
 
@@ -110,6 +113,16 @@ impl Server {
     pub fn reloading(self, reload: Reload) -> Server {
         Server {
             reload: Some(reload),
+            ..self
+        }
+    }
+
+    /// The database will be of this node of a cluster: before it is there, whoever asks is told which nodes are missing, and
+    /// `/api/v1/cluster` says what the node sees.
+    #[must_use]
+    pub fn of_member(self, member: Arc<Member>) -> Server {
+        Server {
+            member: Some(member),
             ..self
         }
     }
@@ -151,7 +164,7 @@ impl Server {
         engine: Arc<dyn Engine>,
         shutdown: impl Future<Output = T>,
     ) -> Result<T, ServeError> {
-        let server = ServerState::new(self.options, self.address);
+        let server = ServerState::new(self.options, self.address, self.member);
         server.open(engine);
         let reload = self.reload;
         run(self.listener, Arc::new(server), reload, shutdown)
@@ -163,7 +176,7 @@ impl Server {
         opened: impl FnOnce() + Send + 'static,
         shutdown: impl Future<Output = T>,
     ) -> Result<T, OpeningError<E>> {
-        let server = Arc::new(ServerState::new(self.options, self.address));
+        let server = Arc::new(ServerState::new(self.options, self.address, self.member));
         let opening =
             Opening::begin(Arc::clone(&server), open, opened).map_err(ServeError::Start)?;
         let ended = run(

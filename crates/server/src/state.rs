@@ -23,6 +23,7 @@ use crate::run::job::Engine;
 use crate::run::live::LiveDoor;
 use crate::run::spool::{Folders, Spool};
 use crate::run::subscribing::SubscriptionDoor;
+use somersault::nodes::Member;
 use somersault::{ChangeHealth, FollowHealth, Health};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -34,6 +35,8 @@ pub(crate) struct ServerState {
     engine: OnceLock<Arc<dyn Engine>>,
     accounts: OnceLock<BodyAccounts>,
     options: RwLock<Arc<ServerOptions>>,
+    /// The node of a cluster that the database is of.
+    member: Option<Arc<Member>>,
     /// Marks its entity tags.
     pub run: ServerStart,
     /// The address it is bound to, with its port.
@@ -85,8 +88,13 @@ impl Drop for EventPlace {
 }
 
 impl ServerState {
-    /// The state of a server that has served nothing yet and has no database.
-    pub fn new(options: ServerOptions, address: SocketAddr) -> ServerState {
+    /// The state of a server that has served nothing yet and has no database. `member`: the node of a cluster that it will
+    /// be of.
+    pub fn new(
+        options: ServerOptions,
+        address: SocketAddr,
+        member: Option<Arc<Member>>,
+    ) -> ServerState {
         let admission = Admission::new(Bounds {
             shares: options.shares,
             started: options.started_max,
@@ -111,6 +119,7 @@ impl ServerState {
             engine: OnceLock::new(),
             accounts: OnceLock::new(),
             options: RwLock::new(Arc::new(options)),
+            member,
             run: ServerStart::begin(),
             address,
             admission,
@@ -140,7 +149,22 @@ impl ServerState {
 
     /// Who answers; 503 before there is a database.
     pub fn engine(&self) -> Result<&Arc<dyn Engine>, Problem> {
-        self.engine.get().ok_or_else(Problem::starting)
+        self.engine.get().ok_or_else(|| self.starting())
+    }
+
+    /// Why there is no database yet.
+    fn starting(&self) -> Problem {
+        let missing = self.member().and_then(|member| member.state().missing());
+        missing.map_or_else(Problem::starting, |missing| {
+            Problem::starting_because(format!(
+                "the nodes of the cluster are not all there: {missing}"
+            ))
+        })
+    }
+
+    /// The node of a cluster that the database is of.
+    pub fn member(&self) -> Option<&Member> {
+        self.member.as_deref()
     }
 
     /// How to serve, from now on.
@@ -158,7 +182,7 @@ impl ServerState {
 
     /// What requests draw memory on; 503 before there is a database.
     pub fn accounts(&self) -> Result<&BodyAccounts, Problem> {
-        self.accounts.get().ok_or_else(Problem::starting)
+        self.accounts.get().ok_or_else(|| self.starting())
     }
 
     /// A name for a request that may never become a query; those of queries begin with `q`.
@@ -212,7 +236,10 @@ impl ServerState {
         }
         match changes {
             ChangeHealth::Taken => Ok(None),
-            ChangeHealth::NotOffered => followed(following),
+            ChangeHealth::NotOffered => {
+                let missing = self.member().and_then(|member| member.state().missing());
+                missing.map_or_else(|| followed(following), |missing| Ok(Some(missing)))
+            }
             ChangeHealth::Failing(why) => Ok(Some(format!("the last change failed: {why}"))),
             ChangeHealth::Refused(why) => {
                 Err(Problem::unsound(format!("changes are refused: {why}")))

@@ -132,10 +132,21 @@ fn paths() -> Value {
     let what = "Writes all changes into the files of the store";
     let compact = operation("Operation", what, done("It is done"));
     add("/api/v1/compact", json!({ "post": compact }));
+    add_cluster(&mut add);
     add_snapshots(&mut add);
     add_streams(&mut add);
     add_continuous(&mut add);
     Value::Object(paths)
+}
+
+/// Where the nodes of a cluster are told.
+fn add_cluster(add: &mut impl FnMut(&str, Value)) {
+    const JSON: &str = "application/json";
+    let what = "The nodes of the cluster, as this one sees them; 404 where it is none of a cluster";
+    let mut answers = responses("200", what, JSON, &schema("Cluster"));
+    answers["404"] = json!({ "$ref": "#/components/responses/Problem" });
+    let get = operation("Operation", "Lists the nodes of the cluster", answers);
+    add("/api/v1/cluster", json!({ "get": get }));
 }
 
 /// Where snapshots are that can be read by number.
@@ -517,6 +528,7 @@ fn schemas() -> Value {
     for part in [
         protocol_schemas(),
         stream_schemas(),
+        cluster_schemas(),
         pushed_schemas(),
         snapshot_schemas(),
         figure_schemas(),
@@ -572,6 +584,44 @@ fn snapshot_schemas() -> Value {
         "Snapshot": { "type": kind, "required": ["snapshot", "quads", "vector"], "properties": snapshot },
         "Snapshots": { "type": kind, "required": ["snapshots"], "properties": all },
     })
+}
+
+fn cluster_schemas() -> Value {
+    let string = json!({ "type": "string" });
+    let count = json!({ "type": "integer", "minimum": 0 });
+    let object = |required: &[&str], properties: &Value| json!({ "type": "object", "required": required, "properties": properties });
+    let node = object(
+        &["node", "part", "address", "state", "since", "slots"],
+        &json!({
+            "node": count, "part": string, "address": string, "state": { "enum": ["here", "up", "down"] },
+            "cause": string, "since": count, "slots": count,
+        }),
+    );
+    let refused = object(
+        &["who", "reason", "since"],
+        &json!({ "who": string, "reason": string, "since": count }),
+    );
+    let placement = object(
+        &["nodes", "slots", "block_bits"],
+        &json!({ "nodes": count, "slots": count, "block_bits": count }),
+    );
+    let cluster = object(
+        &[
+            "here",
+            "ready",
+            "graph",
+            "generation",
+            "placement",
+            "nodes",
+            "refused",
+        ],
+        &json!({
+            "here": count, "ready": { "type": "boolean" }, "missing": string, "graph": string, "generation": count,
+            "placement": placement, "nodes": { "type": "array", "items": node },
+            "refused": { "type": "array", "items": refused },
+        }),
+    );
+    json!({ "Cluster": cluster })
 }
 
 fn pushed_schemas() -> Value {
@@ -679,7 +729,7 @@ fn protocol_schemas() -> Value {
         "Problem": object(&["type", "title", "status", "detail"], json!({
             "type": string, "title": string, "status": count, "detail": string, "position": position,
             "query_id": string, "limit": count, "used": count, "unit": { "enum": ["ms", "bytes", "count"] },
-            "hint": string, "offered": strings, "further": { "type": "array", "items": further },
+            "hint": string, "node": count, "part": string, "offered": strings, "further": { "type": "array", "items": further },
         })),
         "Results": object(&["head"], json!({
             "head": { "type": "object", "properties": { "vars": strings } },

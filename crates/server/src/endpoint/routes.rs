@@ -12,6 +12,7 @@
 //! answer a 405 without a problem document.
 
 use crate::endpoint::api;
+use crate::endpoint::cluster;
 use crate::endpoint::continuous;
 use crate::endpoint::exposition::exposition;
 use crate::endpoint::graph_store;
@@ -70,6 +71,7 @@ pub(crate) fn routes() -> Vec<(&'static str, Route)> {
         ("/api/v1/queries/{id}", any(api::one)),
         ("/api/v1/statistics", any(api::statistics)),
         ("/api/v1/compact", any(api::compact)),
+        ("/api/v1/cluster", any(cluster::answer)),
         ("/api/v1/snapshots", any(snapshots::all)),
         ("/api/v1/snapshots/{number}", any(snapshots::one)),
         ("/api/v1/streams", any(streams::all)),
