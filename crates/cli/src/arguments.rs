@@ -3,6 +3,7 @@
 //! Nothing is done here. A verb that does not work yet is not listed.
 
 mod bench;
+mod cluster;
 mod device;
 mod live;
 mod nodes;
@@ -12,11 +13,12 @@ pub use bench::{
     Bench, BenchGpu, BenchLoad, BenchLubm, BenchMix, BenchOutput, BenchPath, BenchStreams,
     BenchUpdate, MixKind, StreamMix, StreamsBeside,
 };
+pub use cluster::{ClusterCheck, ClusterFormat, ClusterInit, ClusterStatus, ClusterVerb, Node};
 pub use device::{DeviceFormat, DeviceProbe, DeviceStatus, DeviceVerb};
 pub use live::{
     CqNamed, CqRegister, CqVerb, LiveTarget, StreamCreate, StreamPush, StreamVerb, Subscribe,
 };
-pub use nodes::Nodes;
+pub use nodes::{Execution, Nodes};
 pub use replay::Replay;
 
 use crate::format::AnswerFormat;
@@ -69,6 +71,11 @@ pub enum Verb {
     Compact(Compact),
     /// Cut a store into parts, one for each node of a cluster
     Cut(Cut),
+    /// Serve one part of a graph as a node of a cluster, which answers queries over all of it
+    Node(Node),
+    /// Write, ask and check the nodes of a cluster
+    #[command(subcommand)]
+    Cluster(ClusterVerb),
     /// Run continuous queries over recorded streams, in the time of their items
     Replay(Replay),
     /// Make, feed, list and drop streams of a server

@@ -29,5 +29,5 @@ pub use following::Following;
 pub use items::{ItemsForm, ItemsInput};
 pub use listing::{Listed, print_all, print_one};
 pub use push::{ItemTime, PushOptions, Pusher};
-pub use time::{milliseconds, now_ms, span, speed};
+pub use time::{milliseconds, moment, now_ms, span, speed};
 pub use viewer::{End, View, Watch};

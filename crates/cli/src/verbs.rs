@@ -3,6 +3,7 @@
 pub mod backup;
 pub mod bench;
 pub mod check;
+pub mod cluster;
 pub mod compact;
 pub mod config;
 pub mod cut;
@@ -12,6 +13,7 @@ pub mod generate;
 pub mod input;
 pub mod live;
 pub mod load;
+pub mod node;
 pub mod open;
 pub mod query;
 pub mod replay;
@@ -40,6 +42,8 @@ pub fn run(verb: Verb, file: Option<&Path>) -> Outcome {
         Verb::Restore(verb) => backup::restore(&verb, file),
         Verb::Compact(verb) => compact::run(&verb, file),
         Verb::Cut(verb) => cut::run(&verb, file),
+        Verb::Node(verb) => node::run(&verb, file),
+        Verb::Cluster(verb) => cluster::run(&verb, file),
         Verb::Shell(verb) => shell::run(&verb, file),
         Verb::Dump(verb) => dump::run(&verb, file),
         Verb::Check(verb) => check::run(&verb, file),

@@ -6,6 +6,7 @@
 mod bad_input;
 mod bench;
 mod changes;
+mod cluster;
 mod common;
 mod device;
 mod endpoint;

@@ -1,4 +1,4 @@
-//! Streams and registered queries of a Somersault server, by the addresses of `docs/http.md`.
+//! Streams and registered queries of a Somersault server, and the nodes of its cluster, by the addresses of `docs/http.md`.
 //!
 //! All of them are beside the endpoint (`/api/v1/streams`, `/api/v1/continuous`), so the address of a server and that of
 //! its endpoint name the same. What is made or looked at comes back as the server's own JSON, which surfaces print or
@@ -62,6 +62,11 @@ pub enum Taken {
 }
 
 impl Endpoint {
+    /// The nodes of the cluster that the server is one of, as it sees them.
+    pub fn cluster(&self, stop: &Stop) -> Result<Value, Trouble> {
+        self.document("api/v1/cluster", bare(Method::GET), stop)
+    }
+
     /// Makes a stream, and gives it as it stands.
     pub fn create_stream(&self, definition: &Value, stop: &Stop) -> Result<Value, Trouble> {
         let body = Sent::Text(definition.to_string());

@@ -2,7 +2,7 @@
 //!
 //! One place, so that the same trouble has the same message and exit code under every verb.
 
-use crate::arguments::Nodes;
+use crate::arguments::{Execution, Nodes};
 use crate::exit::{Code, Failure};
 use crate::say::say;
 use crate::settings;
@@ -11,7 +11,7 @@ use server::outbound::{AllowList, HttpServices};
 use somersault::config::Config;
 use somersault::device::{self, Accelerator, Offload};
 use somersault::load::{MemoryError, Request, Source, StoreError, Syntax, load_in_memory_then};
-use somersault::nodes::{Deal, NodeOptions};
+use somersault::nodes::{Deal, Member, NodeOptions};
 use somersault::parts::part_name;
 use somersault::{Database, Live, OpenError, Options, upkeep};
 use std::path::Path;
@@ -37,6 +37,20 @@ pub fn store_in_nodes(
             Database::open_in_nodes(location, nodes, &run, &options).map_err(failure)
         }
     }
+}
+
+/// The graph of which this process has one part, once all nodes are there.
+pub fn member(
+    member: &Member,
+    execution: Option<Execution>,
+    config: &Config,
+) -> Result<Database, Failure> {
+    let options = options(&without_device(config), config)?;
+    let run = NodeOptions {
+        mode: execution.map(Into::into).unwrap_or_default(),
+        workers: config.query_threads,
+    };
+    member.join(&run, &options).map_err(failure)
 }
 
 fn node_options(spread: Nodes) -> NodeOptions {

@@ -1,6 +1,6 @@
 //! `serve` and `demo`: a database over HTTP until somebody interrupts it.
 
-use crate::arguments::{Demo, Serve};
+use crate::arguments::{Demo, Limits, Serve};
 use crate::exit::{Code, Failure, Outcome};
 use crate::say::say;
 use crate::settings;
@@ -14,7 +14,7 @@ use std::path::Path;
 
 /// Runs `serve`.
 pub fn run(flags: Serve, file: Option<&Path>) -> Outcome {
-    let read = reading(&flags, file);
+    let read = reading(Flags::of(&flags), file);
     let config = read()?;
     if flags.location.is_some() && !flags.files.is_empty() && !config.may_be_changed() {
         let message = "serving a store does not change it, so no files can be loaded into it: add \
@@ -36,24 +36,45 @@ pub fn run(flags: Serve, file: Option<&Path>) -> Outcome {
     serve(now, Some(reload), move || opened(&flags, &config), |_| {})
 }
 
+/// What of the command line is configuration.
+#[derive(Clone)]
+pub struct Flags {
+    /// Limits of queries.
+    pub limits: Limits,
+    /// Where it listens.
+    pub bind: Option<String>,
+    /// Names that requests may have as their Host.
+    pub hosts: Vec<String>,
+    /// Whether everybody may change the graph.
+    pub allow_update: bool,
+}
+
+impl Flags {
+    fn of(flags: &Serve) -> Flags {
+        Flags {
+            limits: flags.limits.clone(),
+            bind: flags.bind.clone(),
+            hosts: flags.allow_host.clone(),
+            allow_update: flags.allow_update,
+        }
+    }
+}
+
 /// Reads the configuration as it is now, each time it is called: the file, the environment, and the
 /// flags that the process was started with. An error says what is wrong, and changes nothing: what was
 /// read before stays in force. What is automatic is measured anew, so memory that the graph
 /// has taken since is not free any more.
-fn reading(
-    flags: &Serve,
+pub fn reading(
+    flags: Flags,
     file: Option<&Path>,
 ) -> impl Fn() -> Result<Config, Failure> + Send + Sync + 'static {
     let file = file.map(Path::to_owned);
-    let (limits, bind, allow_update) =
-        (flags.limits.clone(), flags.bind.clone(), flags.allow_update);
-    let hosts = flags.allow_host.clone();
     move || {
         let mut layers = settings::layers(file.as_deref())?;
-        settings::add_limits(&mut layers, &limits)?;
-        settings::add_bind(&mut layers, bind.as_deref())?;
-        settings::add_hosts(&mut layers, &hosts)?;
-        settings::add_allow_update(&mut layers, allow_update)?;
+        settings::add_limits(&mut layers, &flags.limits)?;
+        settings::add_bind(&mut layers, flags.bind.as_deref())?;
+        settings::add_hosts(&mut layers, &flags.hosts)?;
+        settings::add_allow_update(&mut layers, flags.allow_update)?;
         settings::check(&layers)
     }
 }
@@ -122,15 +143,30 @@ fn serve(
     open: impl FnOnce() -> Result<Database, Failure> + Send + 'static,
     ready: impl FnOnce(&str) + Send + 'static,
 ) -> Outcome {
-    let mut server = Server::bind(options).map_err(failure)?;
-    if let Some(reload) = reload {
-        server = server.reloading(reload);
-    }
+    let server = bound(options, reload)?;
     let url = format!("http://{}", server.address());
     let opened = move || {
         say!("somersault {} listens on {url}", env!("CARGO_PKG_VERSION"));
         ready(&url);
     };
+    until_ended(server, open, opened)
+}
+
+/// A server that has its address.
+pub fn bound(options: ServerOptions, reload: Option<Reload>) -> Result<Server, Failure> {
+    let server = Server::bind(options).map_err(failure)?;
+    Ok(match reload {
+        Some(reload) => server.reloading(reload),
+        None => server,
+    })
+}
+
+/// Serves until a signal ends it, which its exit code says.
+pub fn until_ended(
+    server: Server,
+    open: impl FnOnce() -> Result<Database, Failure> + Send + 'static,
+    opened: impl FnOnce() + Send + 'static,
+) -> Outcome {
     let ended = server.serve_while_opening(open, opened, ended_by_signal());
     let code = match ended {
         Ok(Ended::Interrupted) => Code::Interrupted,
@@ -238,7 +274,7 @@ mod tests {
             "--bind",
             "127.0.0.1:7333",
         ]);
-        let reload = reading(&flags, Some(&file));
+        let reload = reading(Flags::of(&flags), Some(&file));
         let before = reload().unwrap();
         let seconds = Duration::from_secs;
         assert_eq!((before.timeout, before.query_threads), (seconds(5), 3));
@@ -256,7 +292,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("somersault.toml");
         fs::write(&file, "").unwrap();
-        let reload = reading(&flags(&[]), Some(&file));
+        let reload = reading(Flags::of(&flags(&[])), Some(&file));
         assert!(reload().is_ok());
         fs::write(&file, "[query]\ntimeout = \"5\"").unwrap();
         let message = reload().unwrap_err().message;
