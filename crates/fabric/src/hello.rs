@@ -6,7 +6,8 @@ use crate::frame::{Draft, Fields, Frame, FrameError, Kind};
 use crate::limits::Limits;
 use crate::node::NodeId;
 
-/// Version of what is said after the greeting. Counted up with every change of a frame.
+/// Version of what is said after the greeting. Counted up with every change of a frame, and of a message that nodes of two
+/// releases would read differently: there is no other number that tells them apart.
 pub(crate) const PROTOCOL_VERSION: u16 = 1;
 
 /// Who a node is, and what it takes its cluster to be.

@@ -270,6 +270,10 @@ impl Member {
         } = begun.take().expect("a node joins once");
         drop(begun);
         let (snapshot, dictionary) = open_part(&opened)?;
+        if dictionary.placement() != self.mark.placement() || dictionary.node() != self.here() {
+            let what = "the part's dictionary and its edges are not of one cut: copy the part's directory anew";
+            return Err(failed(&what));
+        }
         let kind = snapshot.type_vertex_of_whole();
         let tcp = Tcp::start(listener, config).map_err(|error: TcpError| failed(&error))?;
         let tcp = Arc::clone(self.tcp.get_or_init(|| tcp));
