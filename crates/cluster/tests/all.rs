@@ -1,10 +1,12 @@
 //! Nodes in one thread, over parts of plain graphs: nothing of a store answers here. In calm, and in a simulated network
-//! in which nodes and links fail.
+//! in which nodes and links fail. The same queries in all modes also go through a simulated network and through sockets.
 
 #[path = "all/at_data.rs"]
 mod at_data;
 #[path = "all/conformance.rs"]
 mod conformance;
+#[path = "all/drive.rs"]
+mod drive;
 #[path = "all/modes.rs"]
 mod modes;
 #[path = "all/simulated.rs"]

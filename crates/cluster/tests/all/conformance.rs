@@ -1,9 +1,11 @@
 //! The W3C's query suites, and random queries, over parts, in each mode: no answer may differ.
 
+use super::drive::Drive;
 use super::world::World;
 use cluster::Mode;
 use explore::ServiceError;
 use explore::environment::{EachSolution, Service};
+use fabric::Fabric;
 use oxrdf::{Dataset, Term, Triple};
 use std::sync::Arc;
 use testkit::random::Random;
@@ -108,49 +110,70 @@ fn row_of(triple: Triple) -> testkit::Row {
     parts.map(Some).to_vec()
 }
 
+/// What carries the bytes of a world of so many nodes.
+type Carried = fn(u16, u64) -> (Drive, Vec<Arc<dyn Fabric>>);
+
+/// Asks queries of random graphs, one for each of these seeds, on 1, 2, 3 and 8 nodes, in each mode.
+fn random_queries(seeds: std::ops::Range<u64>, carried: Carried) {
+    let (mut answers, mut disputed) = (0, 0);
+    for seed in seeds {
+        let mut random = Random::new(seed);
+        let dataset = random_dataset(&Shape::small(&mut random), &mut random);
+        let vocabulary = Vocabulary::of(&dataset);
+        let parts = [3, 2, 8, 1][seed as usize % 4];
+        let mut world = World::over(carried(parts, seed), &dataset, None);
+        if seed % 3 > 0 {
+            world = world.with_sizes(&mut random);
+        }
+        if seed % 5 > 1 {
+            world = world.expecting_many();
+        }
+        for query in 0..QUERIES {
+            let text = match query % 4 {
+                0 => random_wide_query(&vocabulary, &mut random),
+                1 => random_summary(&vocabulary, &mut random),
+                _ => random_query(&vocabulary, &mut random),
+            };
+            let expected = match oracles::expected_wide(&dataset, &text) {
+                Ok(Some(expected)) => expected,
+                Ok(None) => continue,
+                Err(_) => {
+                    // That is the oracles' business, as long as it is rare.
+                    disputed += 1;
+                    continue;
+                }
+            };
+            for mode in MODES {
+                let _asked = Asked(seed, mode, &text);
+                let home = random.below(parts.into());
+                let answer = world.answer(&text, None, home, mode);
+                let answer = answer.unwrap_or_else(|error| panic!("{error}"));
+                let answer = answer_of(answer);
+                let checked = compare::check(&expected, &answer, &compare::Blanks::Same);
+                checked.unwrap_or_else(|complaint| panic!("{parts} parts: {complaint}"));
+                answers += 1;
+            }
+        }
+    }
+    println!("{answers} answers are right, {disputed} queries are disputed");
+    assert!(disputed * 100 <= answers, "{disputed} of {answers}");
+}
+
 #[test]
 fn random_queries_are_answered_over_parts() {
     on_a_thread(|| {
-        let (mut answers, mut disputed) = (0, 0);
-        for seed in seeds::chosen(GRAPHS, 50_000) {
-            let mut random = Random::new(seed);
-            let dataset = random_dataset(&Shape::small(&mut random), &mut random);
-            let vocabulary = Vocabulary::of(&dataset);
-            let parts = [3, 2, 8, 1][seed as usize % 4];
-            let mut world = World::new(&dataset, parts, None);
-            if seed % 3 > 0 {
-                world = world.with_sizes(&mut random);
-            }
-            if seed % 5 > 1 {
-                world = world.expecting_many();
-            }
-            for query in 0..QUERIES {
-                let text = match query % 4 {
-                    0 => random_wide_query(&vocabulary, &mut random),
-                    1 => random_summary(&vocabulary, &mut random),
-                    _ => random_query(&vocabulary, &mut random),
-                };
-                let expected = match oracles::expected_wide(&dataset, &text) {
-                    Ok(Some(expected)) => expected,
-                    Ok(None) => continue,
-                    Err(_) => {
-                        // That is the oracles' business, as long as it is rare.
-                        disputed += 1;
-                        continue;
-                    }
-                };
-                for mode in MODES {
-                    let _asked = Asked(seed, mode, &text);
-                    let home = random.below(parts.into());
-                    let answer = world.answer(&text, None, home, mode);
-                    let answer = answer.unwrap_or_else(|error| panic!("{error}"));
-                    let answer = answer_of(answer);
-                    let checked = compare::check(&expected, &answer, &compare::Blanks::Same);
-                    checked.unwrap_or_else(|complaint| panic!("{parts} parts: {complaint}"));
-                    answers += 1;
-                }
-            }
-        }
-        assert!(disputed * 100 <= answers, "{disputed} of {answers}");
+        random_queries(seeds::chosen(GRAPHS, 50_000), |parts, _| {
+            Drive::local(parts)
+        });
     });
+}
+
+#[test]
+fn random_queries_are_answered_over_a_simulated_network() {
+    on_a_thread(|| random_queries(seeds::chosen(40, 50_000), Drive::sim));
+}
+
+#[test]
+fn random_queries_are_answered_over_sockets() {
+    on_a_thread(|| random_queries(seeds::chosen(12, 2_000), |parts, _| Drive::tcp(parts)));
 }

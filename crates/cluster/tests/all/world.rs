@@ -2,12 +2,13 @@
 //!
 //! A part that is asked for what it does not own fails the test, and so does a query that nobody can go on with.
 
+use super::drive::Drive;
 use cluster::{Figures, Ground, Host, Mode, Node, PartTerms, PartsQuery, Running, Visit};
 use explore::describe::{Edges, Seeds, describe};
 use explore::environment::Service;
 use explore::limits::Unlimited;
 use explore::{Chunk, Limits, MemoryBudget, MemoryExceeded, Status, Stop};
-use fabric::{Event, Fabric, Local};
+use fabric::Fabric;
 use oxrdf::vocab::rdf as vocabulary;
 use oxrdf::{Dataset, NamedNode, Term, TermRef};
 use query::plan::{Form, Plan};
@@ -329,6 +330,7 @@ impl Matter {
 
 /// A graph in parts.
 pub struct World {
+    drive: Drive,
     pub nodes: Vec<Arc<PlainNode>>,
     pub matter: Matter,
     /// What plans are made with.
@@ -341,9 +343,19 @@ pub struct World {
 impl World {
     /// A dataset in so many parts, of nodes in this process.
     pub fn new(dataset: &Dataset, parts: u16, service: Option<Arc<dyn Service + Send>>) -> World {
-        let matter = Matter::new(dataset, parts, service);
-        let nodes = Local::nodes(parts).into_iter();
+        World::over(Drive::local(parts), dataset, service)
+    }
+
+    /// A dataset in as many parts as there are nodes.
+    pub fn over(
+        (drive, fabrics): (Drive, Vec<Arc<dyn Fabric>>),
+        dataset: &Dataset,
+        service: Option<Arc<dyn Service + Send>>,
+    ) -> World {
+        let matter = Matter::new(dataset, fabrics.len() as u16, service);
+        let nodes = fabrics.into_iter();
         World {
+            drive,
             nodes: nodes.map(|fabric| matter.node(fabric)).collect(),
             matter,
             statistics: Statistics::default(),
@@ -405,17 +417,23 @@ impl World {
 
     /// Everybody does what there is to do; whether there was anything.
     pub fn turn(&self) -> bool {
-        let mut events: Vec<Event> = Vec::new();
-        let mut is_busy = false;
-        for node in &self.nodes {
-            node.ground().fabric().poll(&mut events, Duration::ZERO);
-            is_busy |= !events.is_empty();
-            node.handle(events.drain(..));
-            while node.work() {
-                is_busy = true;
+        self.drive.turn(&self.nodes)
+    }
+
+    /// What is under way comes, and nobody has a query any more.
+    fn settle(&self) {
+        let is_known = || self.nodes.iter().any(|node| node.queries() > 0);
+        let mut idle = 0;
+        loop {
+            if self.turn() {
+                continue;
+            }
+            idle += 1;
+            if !is_known() || self.drive.is_at_once() || idle > TURNS_MAX {
+                break;
             }
         }
-        is_busy
+        assert!(!is_known(), "a query that has ended is forgotten");
     }
 
     /// The answer to a query, asked of a node.
@@ -473,10 +491,7 @@ impl World {
             self.describe(&running, &visit, &mut collected)?;
         }
         drop(running);
-        while self.turn() {}
-        for node in &self.nodes {
-            assert_eq!(node.queries(), 0, "a query that has ended is forgotten");
-        }
+        self.settle();
         Ok(collected.into_results())
     }
 
