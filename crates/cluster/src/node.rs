@@ -13,49 +13,32 @@
 
 use crate::bytes::Malformed;
 use crate::error::Failure;
+use crate::figures::Figures;
 use crate::ground::Ground;
-use crate::held::Held;
 use crate::host::Host;
 use crate::message::{Begin, Message, Mode, QueryId};
+use crate::register::{Cause, Placed, Register};
 use crate::run::halt::Halt;
 use crate::run::queue::Scheduler;
 use crate::run::stage::Stage;
-use crate::run::{At, Materials, Run, Shipped};
-use crate::session::{Fetched, Session};
+use crate::run::{At, Materials, Run};
+use crate::session::Session;
 use crate::terms::PartTerms;
 use crate::visit::Visit;
 use explore::{MemoryBudget, Service, Stop};
 use fabric::Event;
-use hashbrown::HashMap;
 use oxsdatatypes::DateTime;
 use query::plan::Plan;
 use query::wire::{DecodeError, decode_rows};
 use rdf::VertexId;
-use std::collections::{BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use store::view::{GraphView, ViewError};
 
-/// Queries that have ended of which is remembered that they have.
-const ENDED_MAX: usize = 4096;
-
-/// Messages for queries that are not known yet, kept until they begin: what all senders may have under way for one.
-const EARLY_MAX: usize = 4096;
-
 /// Bytes that a node may have for others beside what their queries have: rows that came before their query, answers in the
 /// making, and messages that wait for room. All that its queries may have bounds it too.
 const EXCHANGE_BYTES_MAX: u64 = 1 << 30;
-
-/// What such a message takes beside its rows.
-const EARLY_BYTES: u64 = size_of::<Early>() as u64;
-
-/// A message that came before its query.
-struct Early {
-    from: u16,
-    message: Message,
-    _held: Held,
-}
 
 /// A query to be walked over all parts.
 pub struct PartsQuery<P, T> {
@@ -83,70 +66,11 @@ pub struct PartsQuery<P, T> {
     pub time: Option<Duration>,
 }
 
-/// Which node is why a query cannot go on, and what is the matter there.
-type Cause = (u16, String);
-
-/// What a node did for queries that have ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Figures {
-    /// Those that were asked here.
-    pub asked: u64,
-    /// Those that other nodes were asked.
-    pub helped: u64,
-    /// Rows that it sent.
-    pub shipped: Shipped,
-    /// What it asked other nodes.
-    pub fetched: Fetched,
-}
-
 /// See the module's documentation.
 pub struct Node<P, T> {
     ground: Arc<Ground<P, T>>,
     scheduler: Arc<Scheduler<P, T>>,
-    state: Mutex<State<P, T>>,
-}
-
-struct State<P, T> {
-    last: u64,
-    runs: HashMap<QueryId, Arc<Run<P, T>>>,
-    early: HashMap<QueryId, Vec<Early>>,
-    early_messages: usize,
-    /// Those that have ended here; and why, where they could not begin.
-    ended: HashMap<QueryId, Option<Cause>>,
-    ended_order: VecDeque<QueryId>,
-    figures: Figures,
-}
-
-impl<P, T> Default for State<P, T> {
-    fn default() -> Self {
-        State {
-            last: 0,
-            runs: HashMap::new(),
-            early: HashMap::new(),
-            early_messages: 0,
-            ended: HashMap::new(),
-            ended_order: VecDeque::new(),
-            figures: Figures::default(),
-        }
-    }
-}
-
-impl<P, T> State<P, T> {
-    /// Forgets a query: its run, and who sent rows before it began.
-    fn end(&mut self, id: QueryId, why: Option<Cause>) -> (Option<Arc<Run<P, T>>>, BTreeSet<u16>) {
-        if self.ended.insert(id, why).is_none() {
-            self.ended_order.push_back(id);
-            if self.ended_order.len() > ENDED_MAX
-                && let Some(oldest) = self.ended_order.pop_front()
-            {
-                self.ended.remove(&oldest);
-            }
-        }
-        let early = self.early.remove(&id).unwrap_or_default();
-        self.early_messages -= early.len();
-        let senders = early.iter().map(|early| early.from).collect();
-        (self.runs.remove(&id), senders)
-    }
+    state: Mutex<Register<P, T>>,
 }
 
 /// Queries know their node's ground and scheduler. Where these know queries, in who waits for a ticket and in what is to be
@@ -184,7 +108,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
         self.state().runs.len()
     }
 
-    fn state(&self) -> MutexGuard<'_, State<P, T>> {
+    fn state(&self) -> MutexGuard<'_, Register<P, T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -369,10 +293,8 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
             Message::Rows {
                 query, ref rows, ..
             } => {
-                let bytes = rows.len() as u64 + EARLY_BYTES;
-                if let Some(message) = self.early(query, (from, bytes), message) {
-                    self.of_run(from, message);
-                }
+                let bytes = rows.len();
+                self.rows((query, from, bytes), message);
             }
             Message::Took(..)
             | Message::Room { .. }
@@ -393,54 +315,29 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
         }
     }
 
-    /// Keeps a message for a query that is not known yet; gives back one of a query that is.
-    fn early(
-        &self,
-        query: QueryId,
-        (from, bytes): (u16, u64),
-        message: Message,
-    ) -> Option<Message> {
-        let mut state = self.state();
-        if state.runs.contains_key(&query) || query.home == self.ground.here() {
-            return Some(message);
-        }
-        if let Some(why) = state.ended.get(&query).cloned() {
-            drop(state);
-            if let Some((node, what)) = why {
-                let failed = Message::Failed { query, node, what };
-                let _ = self.ground.send(from, &failed);
+    /// Rows have come, perhaps for a query that is not known yet.
+    fn rows(&self, (query, from, bytes): (QueryId, u16, usize), message: Message) {
+        let (here, memory) = (self.ground.here(), self.ground.memory());
+        let placed = self
+            .state()
+            .place((query, from, bytes), message, here, memory);
+        match placed {
+            Placed::Known(message) => self.of_run(from, message),
+            Placed::Kept { is_first: true } => {
+                let asked = self.ground.send(query.home, &Message::Unknown(query));
+                if let Err(error) = asked {
+                    let cause = (query.home, self.ground.why(query.home, &error));
+                    self.give_up(query, None, cause);
+                }
             }
-            return None;
-        }
-        let is_first = !state.early.contains_key(&query);
-        let held = match Held::of(self.ground.memory(), bytes) {
-            Ok(held) if state.early_messages < EARLY_MAX => held,
-            held => {
-                drop(state);
-                let what = match held {
-                    Err(refused) => ViewError::from(Failure::Memory(refused)).to_string(),
-                    Ok(_) => "too much has come for queries that have not begun".to_owned(),
-                };
-                self.give_up(query, Some(from), (self.ground.here(), what));
-                return None;
+            Placed::Refused(what) => self.give_up(query, Some(from), (here, what)),
+            Placed::GivenUp((node, what)) => {
+                let _ = self
+                    .ground
+                    .send(from, &Message::Failed { query, node, what });
             }
-        };
-        state.early_messages += 1;
-        let early = state.early.entry(query).or_default();
-        early.push(Early {
-            from,
-            message,
-            _held: held,
-        });
-        drop(state);
-        if is_first {
-            let asked = self.ground.send(query.home, &Message::Unknown(query));
-            if let Err(error) = asked {
-                let cause = (query.home, self.ground.why(query.home, &error));
-                self.give_up(query, None, cause);
-            }
+            Placed::Kept { is_first: false } | Placed::Ended => {}
         }
-        None
     }
 
     /// A query cannot begin here. Whoever was asked may be out of reach, so all are told that have sent rows for it, or will.
@@ -524,14 +421,12 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
             return;
         }
         let mut state = self.state();
-        if let Some(why) = state.ended.get(&query).cloned() {
+        if let Some(cause) = state.given_up(query) {
             drop(state);
-            if let Some(cause) = why {
-                self.give_up(query, None, cause);
-            }
+            self.give_up(query, None, cause);
             return;
         }
-        if state.runs.contains_key(&query) {
+        if state.knows(query) {
             return;
         }
         let run = match self.run(query, begin) {
@@ -543,8 +438,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
             }
         };
         state.runs.insert(query, Arc::clone(&run));
-        let early = state.early.remove(&query).unwrap_or_default();
-        state.early_messages -= early.len();
+        let early = state.take_early(query);
         drop(state);
         if run.starts().contains(&self.ground.here()) {
             run.schedule(At {
@@ -610,10 +504,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
                 run.fail(Failure::Elsewhere { node, what });
             }
         }
-        let state = self.state();
-        let unknown = state.early.keys().filter(|query| query.home == node);
-        let unknown: Vec<QueryId> = unknown.copied().collect();
-        drop(state);
+        let unknown = self.state().unknown_of(node);
         for query in unknown {
             self.give_up(query, None, (node, what.to_owned()));
         }

@@ -1,0 +1,17 @@
+//! What a node has done, counted.
+
+use crate::run::Shipped;
+use crate::session::Fetched;
+
+/// What a node did for queries that have ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Those that were asked here.
+    pub asked: u64,
+    /// Those that other nodes were asked.
+    pub helped: u64,
+    /// Rows that it sent.
+    pub shipped: Shipped,
+    /// What it asked other nodes.
+    pub fetched: Fetched,
+}
