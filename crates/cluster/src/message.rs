@@ -11,8 +11,8 @@
 //! ```
 //!
 //! Each is a byte for its kind and its fields, in [`crate::bytes`]. They lie in a fabric's frames, which have length and
-//! checksum. Bytes may come from anybody: reading gives an error with its place, never a panic, and allocates no more than
-//! four times what has come.
+//! checksum. Bytes may come from anybody: reading gives an error with its place, never a panic, and allocates in
+//! proportion to what has come.
 
 use crate::bytes::{Malformed, Reader, Writer};
 use crate::question::Question;

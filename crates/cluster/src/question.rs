@@ -482,10 +482,10 @@ impl Answer {
                 is_exact: from.truth()?,
             }),
             2 => {
-                let degrees = from.numbers()?;
-                let (mut end, mut ends) = (0u64, Vec::with_capacity(degrees.len()));
-                for degree in degrees {
-                    end = end.saturating_add(degree);
+                let count = from.count(1)?;
+                let (mut end, mut ends) = (0u64, Vec::with_capacity(count));
+                for _ in 0..count {
+                    end = end.saturating_add(from.number()?);
                     ends.push(usize::try_from(end).unwrap_or(usize::MAX));
                 }
                 Answer::Lists(Rows {
