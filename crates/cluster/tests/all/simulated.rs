@@ -469,6 +469,10 @@ fn simulated(seed: u64, is_told: bool) -> (Tally, u64) {
         if is_settled {
             let time = Duration::from_millis(random.between(200, 4_000) as u64);
             simulation.ask(random.pick(&planned), time);
+            if random.chance(8) {
+                // Whoever asked goes away; what is under way for it finds nobody.
+                simulation.under_way.pop();
+            }
         }
         at += Duration::from_millis(random.between(1, 600) as u64);
     }

@@ -31,10 +31,8 @@ fn answered_percent_min(kind: Kind) -> u64 {
         Kind::Dropped => 80,
         // 81.0 and 79.9
         Kind::Frozen | Kind::Cut => 70,
-        // 64.9
-        Kind::Mixed => 55,
-        // 61.8 and 61.4: whoever asks does not know that the other was away.
-        Kind::Killed | Kind::PowerLost => 50,
+        // 64.9, 61.8 and 61.4: whoever asks does not know that another is gone.
+        Kind::Mixed | Kind::Killed | Kind::PowerLost => 50,
     }
 }
 
