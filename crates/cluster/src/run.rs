@@ -428,8 +428,8 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
         if home.tally.worked((node, took.in_place), worked).is_err() {
             drop(home);
             self.fail(Failure::Elsewhere {
-                node: self.id.home,
-                what: format!("rows of section {section} were counted that cannot be"),
+                node,
+                what: format!("it counted rows of section {section} that cannot be"),
             });
             return;
         }
