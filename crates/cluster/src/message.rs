@@ -3,7 +3,7 @@
 //! ```text
 //!  Ask     a question about the receiver's part      Piece   a piece of its answer
 //!  Begin   a query: its plan, for all nodes          Rows    a table for one of its sections
-//!  Took    how many tables were worked off, and      Room    a table was worked off: another may come
+//!  Took    how many tables were worked off, and      Room    tables were worked off: others may come
 //!          where rows went because of them           End     of a query, and why
 //!  Failed  a node cannot go on with a query          Unknown a query that rows have come for
 //!  Nonsense  what came last was no message
@@ -98,10 +98,11 @@ pub(crate) enum Message {
         /// As `query::wire` writes them.
         rows: Vec<u8>,
     },
-    Took(QueryId, Took),
+    Took(QueryId, Vec<Took>),
     Room {
         query: QueryId,
         section: u32,
+        tables: u32,
     },
     Failed {
         query: QueryId,
@@ -166,26 +167,47 @@ impl Message {
             Message::Took(query, took) => {
                 out.byte(4);
                 write_query(*query, &mut out);
-                took.write(&mut out);
+                out.number(took.len() as u64);
+                for took in took {
+                    took.write(&mut out);
+                }
             }
-            Message::Room { query, section } => {
+            Message::Room { .. }
+            | Message::Failed { .. }
+            | Message::End(_)
+            | Message::Unknown(_)
+            | Message::Nonsense { .. }
+            | Message::Ended { .. } => self.write_course(&mut out),
+        }
+        out.0
+    }
+
+    /// What concerns the course of a query.
+    fn write_course(&self, out: &mut Writer) {
+        match self {
+            Message::Room {
+                query,
+                section,
+                tables,
+            } => {
                 out.byte(5);
-                write_query(*query, &mut out);
+                write_query(*query, out);
                 out.number((*section).into());
+                out.number((*tables).into());
             }
             Message::Failed { query, node, what } => {
                 out.byte(6);
-                write_query(*query, &mut out);
+                write_query(*query, out);
                 out.number((*node).into());
                 out.bytes(what.as_bytes());
             }
             Message::End(query) => {
                 out.byte(7);
-                write_query(*query, &mut out);
+                write_query(*query, out);
             }
             Message::Unknown(query) => {
                 out.byte(8);
-                write_query(*query, &mut out);
+                write_query(*query, out);
             }
             Message::Nonsense { what } => {
                 out.byte(NONSENSE);
@@ -197,12 +219,12 @@ impl Message {
                 in_place,
             } => {
                 out.byte(10);
-                write_query(*query, &mut out);
+                write_query(*query, out);
                 out.number((*section).into());
                 out.byte(u8::from(*in_place));
             }
+            _ => unreachable!("the caller looked"),
         }
-        out.0
     }
 
     /// Whether it is drawn on memory where it waits for room: all that may be long are.
@@ -252,10 +274,16 @@ impl Message {
                 in_place: from.truth()?,
                 rows: from.rest().to_vec(),
             },
-            4 => Message::Took(read_query(from)?, Took::read(from)?),
+            4 => {
+                let query = read_query(from)?;
+                let count = from.count(Took::BYTES_MIN)?;
+                let took = (0..count).map(|_| Took::read(from));
+                Message::Took(query, took.collect::<Result<_, _>>()?)
+            }
             5 => Message::Room {
                 query: read_query(from)?,
                 section: from.number32()?,
+                tables: from.number32()?,
             },
             6 => Message::Failed {
                 query: read_query(from)?,
@@ -278,6 +306,16 @@ impl Message {
 }
 
 impl Took {
+    /// A byte for each field at least.
+    const BYTES_MIN: usize = 5;
+
+    /// Adds what was worked off later.
+    pub(crate) fn add(&mut self, later: &Took) {
+        self.tables = self.tables.saturating_add(later.tables);
+        self.made = self.made.saturating_add(later.made);
+        self.is_through |= later.is_through;
+    }
+
     fn write(&self, out: &mut Writer) {
         out.number(self.section.into());
         out.number(self.tables);
@@ -407,6 +445,13 @@ mod tests {
             plan: vec![1, 2, 3],
         };
         messages.extend(Mode::ALL.map(|mode| Message::Begin(query, begin(mode))));
+        let took = Took {
+            section: 1,
+            tables: 2,
+            made: 3,
+            in_place: true,
+            is_through: false,
+        };
         messages.extend([
             Message::Piece {
                 request: 5,
@@ -419,17 +464,12 @@ mod tests {
                 in_place: true,
                 rows: vec![4, 5],
             },
-            Message::Took(
+            Message::Took(query, vec![took.clone(), Took { section: 4, ..took }]),
+            Message::Room {
                 query,
-                Took {
-                    section: 1,
-                    tables: 2,
-                    made: 3,
-                    in_place: true,
-                    is_through: false,
-                },
-            ),
-            Message::Room { query, section: 1 },
+                section: 1,
+                tables: 4,
+            },
             Message::Failed {
                 query,
                 node: 2,

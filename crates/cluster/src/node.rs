@@ -139,7 +139,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
         // A panic ends the query, and not the thread that others need.
         match catch_unwind(AssertUnwindSafe(|| run.stage(at).work(&run, at))) {
             Ok(true) => self.scheduler.push(run, at),
-            Ok(false) => {}
+            Ok(false) => run.tell_took(),
             Err(_) => run.fail(Failure::Elsewhere {
                 node: self.ground.here(),
                 what: "a panic ended it there, which is a bug of ours".to_owned(),
@@ -405,8 +405,10 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
                 let section = section as usize;
                 run.input_ended(At { section, in_place });
             }
-            Message::Room { section, .. } => {
-                for blocked in run.has_room(section as usize, from) {
+            Message::Room {
+                section, tables, ..
+            } => {
+                for blocked in run.has_room(section as usize, from, tables as usize) {
                     run.schedule(blocked);
                 }
             }

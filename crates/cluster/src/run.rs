@@ -20,6 +20,7 @@ mod route;
 pub(crate) mod stage;
 mod table;
 mod tally;
+mod told;
 pub(crate) mod work;
 
 use crate::at_data::at_data;
@@ -43,11 +44,11 @@ use queue::Scheduler;
 use rdf::{Ticket, VertexId};
 use stage::{Came, Stage};
 use std::collections::BTreeSet;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use store::view::GraphView;
-use tally::{Tally, Walker, Worked};
+use tally::Tally;
 
 /// Tables that may be under way from one node to one section of another.
 pub(crate) const WINDOW: usize = 8;
@@ -135,6 +136,10 @@ pub(crate) struct Run<P, T> {
     told: Arc<Plan>,
     pub(crate) scheduler: Arc<Scheduler<P, T>>,
     traffic: Mutex<Traffic>,
+    /// Of its sections on this node, those that wait for their turn.
+    queued: AtomicUsize,
+    /// What was worked off here and has not been said.
+    untold: Mutex<Vec<Took>>,
     home: Option<Mutex<AtHome>>,
 }
 
@@ -182,6 +187,8 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
             told,
             scheduler: Arc::clone(scheduler),
             traffic: Mutex::default(),
+            queued: AtomicUsize::new(0),
+            untold: Mutex::default(),
             home: None,
             sections,
         };
@@ -300,11 +307,11 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
         lock(&self.traffic).shipped
     }
 
-    /// A table was worked off by a section of a node; who waited for room.
-    pub(crate) fn has_room(&self, section: usize, of: u16) -> Vec<At> {
+    /// Tables were worked off by a section of a node; who waited for room.
+    pub(crate) fn has_room(&self, section: usize, of: u16, tables: usize) -> Vec<At> {
         let mut traffic = lock(&self.traffic);
         if let Some(under_way) = traffic.under_way.get_mut(&(section, of)) {
-            *under_way = under_way.saturating_sub(1);
+            *under_way = under_way.saturating_sub(tables);
         }
         let waits = |at: &At| at.section + 1 == section;
         traffic.blocked.extract_if(.., waits).collect()
@@ -395,75 +402,6 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
             self.news();
         } else if self.stage(at).is_to_be_queued() {
             self.scheduler.push(Arc::clone(self), at);
-        }
-    }
-
-    /// Tables of a section were worked off here; told to whoever asked.
-    pub(crate) fn took(self: &Arc<Self>, took: &Took) {
-        if let Some(damage) = self.ground.part().damage() {
-            // Before it counts as worked off: what it gave may be of bytes that were not there.
-            self.fail(Failure::View(damage));
-            return;
-        }
-        if self.home.is_some() {
-            self.count(self.id.home, took);
-        } else {
-            let took = Message::Took(self.id, took.clone());
-            let _ = self.ground.send(self.id.home, &took);
-        }
-    }
-
-    /// Counts what a node has worked off. Where that ends the input of a section it is told.
-    pub(crate) fn count(self: &Arc<Self>, node: u16, took: &Took) {
-        let Some(mut home) = self.at_home() else {
-            return;
-        };
-        let section = took.section as usize;
-        let worked = Worked {
-            section,
-            tables: took.tables,
-            made: took.made,
-            is_through: took.is_through,
-        };
-        if home.tally.worked((node, took.in_place), worked).is_err() {
-            drop(home);
-            self.fail(Failure::Elsewhere {
-                node,
-                what: format!("it counted rows of section {section} that cannot be"),
-            });
-            return;
-        }
-        let ended = home.tally.ended();
-        drop(home);
-        if let Some((section, walkers)) = ended {
-            self.tell_ended(section, walkers);
-        }
-    }
-
-    /// Tells those that walk a section that its input has ended.
-    fn tell_ended(self: &Arc<Self>, section: usize, walkers: Vec<Walker>) {
-        for (node, in_place) in walkers {
-            if node == self.id.home {
-                self.input_ended(At { section, in_place });
-                continue;
-            }
-            let ended = Message::Ended {
-                query: self.id,
-                section: section as u32,
-                in_place,
-            };
-            if let Err(error) = self.ground.send(node, &ended) {
-                let what = error.to_string();
-                self.fail(Failure::Elsewhere { node, what });
-            }
-        }
-    }
-
-    /// Nothing more comes for a section here.
-    pub(crate) fn input_ended(self: &Arc<Self>, at: At) {
-        if at.section < self.sections.len() && self.gathers(at.section) {
-            self.stage(at).end();
-            self.schedule(at);
         }
     }
 

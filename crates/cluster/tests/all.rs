@@ -7,6 +7,8 @@ mod at_data;
 mod conformance;
 #[path = "all/drive.rs"]
 mod drive;
+#[path = "all/light.rs"]
+mod light;
 #[path = "all/modes.rs"]
 mod modes;
 #[path = "all/simulated.rs"]

@@ -33,6 +33,7 @@ impl<P, T> Scheduler<P, T> {
 
     /// Queues a section for whoever works next.
     pub(crate) fn push_quietly(&self, run: Arc<Run<P, T>>, at: At) {
+        run.is_queued();
         lock(&self.queue).push_back((run, at));
     }
 
@@ -42,6 +43,8 @@ impl<P, T> Scheduler<P, T> {
     }
 
     pub(crate) fn pop(&self) -> Option<(Arc<Run<P, T>>, At)> {
-        lock(&self.queue).pop_front()
+        let next = lock(&self.queue).pop_front()?;
+        next.0.is_taken();
+        Some(next)
     }
 }

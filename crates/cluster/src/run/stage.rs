@@ -12,7 +12,7 @@ use super::table::Arriving;
 use crate::held::Held;
 use explore::Execution;
 use query::wire::Rows;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -59,6 +59,8 @@ pub(crate) struct Work {
     pub(super) is_walked: Arc<AtomicBool>,
     pub(super) arriving: Option<(u16, Arriving, Held)>,
     pub(super) outbox: Outbox,
+    /// Tables that were worked off and whose senders have not been told.
+    pub(super) owed: BTreeMap<u16, u32>,
     /// Tables that were worked off, and tables that were sent, since the last time that was said.
     pub(super) taken: u64,
     pub(super) made: u64,

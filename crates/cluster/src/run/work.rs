@@ -2,17 +2,21 @@
 
 use super::stage::{Came, IDLE, QUEUED, Stage, WORKING, Work, lock};
 use super::table::{Arriving, failure};
-use super::{At, Run};
+use super::{At, Run, WINDOW};
 use crate::message::{Message, Took};
 use crate::terms::PartTerms;
 use explore::{Chunk, Status, WalkError};
 use rdf::Ticket;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use store::view::GraphView;
 
 /// Calls of a walk, each about a millisecond, until other stages have their turn.
 const CALLS: usize = 8;
+
+/// Tables of a sender that are worked off before it is told so.
+const ROOM_TABLES: u32 = WINDOW as u32 / 4;
 
 /// How far it came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,7 +138,7 @@ impl Stage {
                 work.taken += 1;
                 let from = *from;
                 work.arriving = None;
-                give_room(run, at, from);
+                give_room(run, at, from, &mut work.owed);
             }
             let mut inbox = lock(&self.inbox);
             if let Some(Came { from, rows, held }) = inbox.tables.pop_front() {
@@ -178,7 +182,7 @@ impl Stage {
         }
         if let Some((from, ..)) = work.arriving.take() {
             work.taken += 1;
-            give_room(run, at, from);
+            give_room(run, at, from, &mut work.owed);
         }
         work.is_through = run.gathers(at.section);
         self.forget_input(run, at, work);
@@ -194,27 +198,34 @@ impl Stage {
         let tables = std::mem::take(&mut lock(&self.inbox).tables);
         for Came { from, .. } in tables {
             work.taken += 1;
-            give_room(run, at, from);
+            give_room(run, at, from, &mut work.owed);
         }
         report(run, at, work);
     }
 }
 
-/// Tells who sent a table that another may come.
-fn give_room<P, T>(run: &Arc<Run<P, T>>, at: At, from: u16)
+/// Tells who sent a table that another may come, once there are some. Nobody waits for less: who has no room left has
+/// [`WINDOW`] tables under way, all of which are worked off.
+fn give_room<P, T>(run: &Arc<Run<P, T>>, at: At, from: u16, owed: &mut BTreeMap<u16, u32>)
 where
     P: GraphView + Send + Sync + 'static,
     T: PartTerms,
 {
     if from == run.ground.here() {
-        for blocked in run.has_room(at.section, from) {
+        for blocked in run.has_room(at.section, from, 1) {
             run.schedule(blocked);
         }
+        return;
+    }
+    let owed = owed.entry(from).or_default();
+    *owed += 1;
+    if *owed < ROOM_TABLES {
         return;
     }
     let room = Message::Room {
         query: run.id,
         section: at.section as u32,
+        tables: std::mem::take(owed),
     };
     // Where it is away, it sends no more.
     let _ = run.ground.send(from, &room);
@@ -227,7 +238,7 @@ where
     T: PartTerms,
 {
     if work.taken > 0 || work.made > 0 || work.is_through {
-        run.took(&Took {
+        run.took(Took {
             section: at.section as u32,
             tables: std::mem::take(&mut work.taken),
             made: std::mem::take(&mut work.made),

@@ -228,7 +228,7 @@ pub type PlainNode = Node<PlainGraph, Owned>;
 pub struct Matter {
     quads: Vec<Quad>,
     kind: VertexId,
-    placement: Placement,
+    pub placement: Placement,
     pub terms: Arc<PlainTerms>,
     /// By node.
     hosts: Vec<Arc<Generous>>,
@@ -237,7 +237,22 @@ pub struct Matter {
 impl Matter {
     /// A dataset in so many parts, ids dealt out in blocks of two, so that hardly an edge has both ends in one part.
     pub fn new(dataset: &Dataset, parts: u16, service: Option<Arc<dyn Service + Send>>) -> Matter {
+        let placement = Placement::in_turn(parts, 1, 64).expect("a placement");
+        Matter {
+            hosts: std::iter::repeat_n(service, parts.into())
+                .map(host)
+                .collect(),
+            ..Matter::placed(dataset, placement, &[])
+        }
+    }
+
+    /// A dataset in parts by this placement; the first ids are those of these terms, in order.
+    pub fn placed(dataset: &Dataset, placement: Placement, first: &[Term]) -> Matter {
+        let nodes = placement.nodes();
         let mut terms = PlainTerms::default();
+        for term in first {
+            terms.id(term);
+        }
         let quads = terms.quads(dataset);
         for quad in dataset {
             intern_parts(&quad.object.into_owned(), &mut terms);
@@ -245,11 +260,9 @@ impl Matter {
         Matter {
             quads,
             kind: terms.id(&vocabulary::TYPE.into_owned().into()),
-            placement: Placement::in_turn(parts, 1, 64).expect("a placement"),
+            placement,
             terms: Arc::new(terms),
-            hosts: std::iter::repeat_n(service, parts.into())
-                .map(host)
-                .collect(),
+            hosts: std::iter::repeat_n(None, nodes.into()).map(host).collect(),
         }
     }
 
