@@ -412,7 +412,15 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
                     run.schedule(blocked);
                 }
             }
-            Message::Failed { node, what, .. } => run.fail(Failure::Elsewhere { node, what }),
+            Message::Failed { node, what, .. } => {
+                // Of a link that is cut both ends are to be known.
+                let what = if node == from {
+                    what
+                } else {
+                    format!("{what} (as node {from} sees it)")
+                };
+                run.fail(Failure::Elsewhere { node, what });
+            }
             _ => {}
         }
     }

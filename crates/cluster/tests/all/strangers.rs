@@ -129,8 +129,8 @@ fn rows_of_a_query_whose_home_is_away_are_refused() {
     }));
     let told = pair.answers(&of_query(UNKNOWN, 2, 8, &[]));
     let is_refusal = |message: &Vec<u8>| {
-        message.starts_with(&of_query(FAILED, 2, 7, &[]))
-            && String::from_utf8_lossy(message).contains("node 2: it has left")
+        message.starts_with(&of_query(FAILED, 2, 7, &[2]))
+            && String::from_utf8_lossy(message).contains("it has left")
     };
     assert!(told.iter().any(is_refusal), "{told:?}");
     let told = pair.answers(&rows);
