@@ -3,6 +3,7 @@
 use crate::error::Failure;
 use crate::ground::Ground;
 use crate::question::{OwnedScope, SetName};
+use crate::reading::Begun;
 use crate::session::{Asked, Session, Slot, Want};
 use crate::terms::PartTerms;
 use hashbrown::HashMap;
@@ -172,9 +173,15 @@ impl<'g, P: GraphView + Send + Sync + 'static, T: PartTerms> Asks<'g, P, T> {
                     let answered = self.ground.answered(question, asked.memory());
                     self.ground.keep(asked.answered(place, answered));
                 } else {
-                    is_away = true;
-                    self.session.kept().fetched.questions += 1;
-                    self.ground.ask(*to, ticket, &asked, place);
+                    match self.ground.read_lists(*to, ticket, &asked, place) {
+                        Begun::Answered => {}
+                        Begun::UnderWay => is_away = true,
+                        Begun::Not => {
+                            is_away = true;
+                            self.session.kept().fetched.questions += 1;
+                            self.ground.ask(*to, ticket, &asked, place);
+                        }
+                    }
                 }
             }
         }

@@ -1,5 +1,6 @@
 //! What a node has done, counted.
 
+use crate::reading::locations::KeptLocations;
 use crate::run::Shipped;
 use crate::session::Fetched;
 
@@ -14,4 +15,6 @@ pub struct Figures {
     pub shipped: Shipped,
     /// What it asked other nodes.
     pub fetched: Fetched,
+    /// What it knows of where their lists lie.
+    pub locations: KeptLocations,
 }

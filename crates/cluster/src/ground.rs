@@ -6,12 +6,13 @@
 //! A message that a peer has no room for waits here, in order, until the fabric says that there is; what waits is bounded by
 //! what queries ask, and that by what their walks hold.
 
-use crate::bytes::{Reader, Writer};
+use crate::bytes::{self, Writer};
 use crate::desk::{Arrived, Desk, Waker};
 use crate::error::Failure;
 use crate::held::{Held, Memory};
 use crate::message::{Message, PIECE_BYTES};
 use crate::question::{Answer, Extent, OwnedScope, Question, SetName, Unanswered, answer};
+use crate::reading::reader::PeerReader;
 use crate::session::{Asked, Common, Want, bytes_of};
 use crate::terms::PartTerms;
 use explore::limits::Unlimited;
@@ -44,6 +45,7 @@ pub struct Ground<P, T> {
     desk: Desk,
     /// By number, whether a predicate has it.
     predicates: Vec<bool>,
+    reader: PeerReader,
     common: RwLock<Commons>,
     backlog: Mutex<Backlog>,
     /// For what is of no query here: answers in the making, messages that wait.
@@ -94,6 +96,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
             predicates,
             here: fabric.here().0,
             desk: Desk::new(fabric.life()),
+            reader: PeerReader::new(&fabric),
             fabric,
             placement,
             kind,
@@ -150,6 +153,14 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
         &self.desk
     }
 
+    pub(crate) fn reader(&self) -> &PeerReader {
+        &self.reader
+    }
+
+    pub(crate) fn reader_mut(&mut self) -> &mut PeerReader {
+        &mut self.reader
+    }
+
     pub(crate) fn owns(&self, vertex: VertexId) -> bool {
         self.placement.is_owned(vertex, self.here)
     }
@@ -188,8 +199,22 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
             }
             Want::Lists(segment, scope, keys) => {
                 let of = |keys| Question::Lists(*segment, scope.clone(), keys);
-                dealt(keys, |key| self.placement.owner(*key), of)
+                // Keys that layers hold are asked for by themselves: all others can be read.
+                let changed = self.reader.changed(*segment, self.placement.nodes());
+                let owner = |key: &VertexId| {
+                    let owner = self.placement.owner(*key);
+                    let location = changed.get(&owner);
+                    (
+                        owner,
+                        location.is_some_and(|location| location.may_be_changed(*key)),
+                    )
+                };
+                let dealt = dealt(keys, owner, of).into_iter();
+                dealt
+                    .map(|((owner, _), question)| (owner, question))
+                    .collect()
             }
+            Want::Where(node, segment) => vec![(*node, Question::Where(*segment))],
             Want::PredicatesOf(direction, vertices) => {
                 let of = |vertices| Question::PredicatesOf(*direction, vertices);
                 dealt(vertices, |vertex| self.placement.owner(*vertex), of)
@@ -218,8 +243,12 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
     /// Keeps what holds for every query.
     pub(crate) fn keep(&self, common: Option<Common>) {
         let Some(common) = common else { return };
+        if let Common::Where(node, segment, standing) = common {
+            return self.is_located(node, segment, standing);
+        }
         let mut commons = self.common.write().unwrap_or_else(PoisonError::into_inner);
         match common {
+            Common::Where(..) => {}
             Common::Statistics(statistics) => commons.statistics = Some(Arc::new(statistics)),
             Common::Extent(segment, scope, extent) => {
                 if commons.extents.len() >= COMMON_MAX {
@@ -244,6 +273,11 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
     pub(crate) fn ask(&self, to: u16, ticket: Ticket, asked: &Arc<Asked>, place: usize) {
         let request = self.desk.request(to, ticket, asked, place);
         let question = asked.questions[place].1.clone();
+        self.ask_under(to, request, question);
+    }
+
+    /// Asks a node the question of a request at the desk.
+    pub(crate) fn ask_under(&self, to: u16, request: u64, question: Question) {
         let sent = self.send(to, &Message::Ask { request, question });
         if let Err(error) = sent
             && let Some(lost) = self.desk.withdraw(request)
@@ -253,6 +287,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
     }
 
     fn lost(&self, lost: &Arrived, node: u16, what: &str) {
+        self.is_not_located(&lost.asked);
         let what = what.to_owned();
         lost.asked
             .answered(lost.place, Err(Failure::Elsewhere { node, what }));
@@ -340,12 +375,16 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
     /// A peer is away: what it was asked will not be answered.
     pub(crate) fn is_away(&self, node: u16, what: &str) {
         self.backlog().remove(&node);
+        self.reader.is_away(node);
         for lost in self.desk.withdraw_all(node) {
             self.lost(&lost, node, what);
         }
     }
 
     fn unguarded(&self, question: &Question, held: &mut Held) -> Result<Answer, Unanswered> {
+        if let Question::Where(segment) = question {
+            return Ok(Answer::Where(self.standing(*segment)));
+        }
         answer(question, &self.part, &self.terms, &self.statistics, held)
     }
 
@@ -447,14 +486,17 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
             }
         });
         let answer = answer.map_err(|what| Failure::Elsewhere { node: from, what });
+        if answer.is_err() {
+            self.is_not_located(&arrived.asked);
+        }
         self.keep(arrived.asked.answered(arrived.place, answer));
         self.desk.done(arrived.ticket);
     }
 }
 
 fn read_answer(bytes: &[u8], question: &Question) -> Result<Answer, String> {
-    let mut from = Reader::new(bytes);
-    let read = |from: &mut Reader<'_>| {
+    let mut from = bytes::Reader::new(bytes);
+    let read = |from: &mut bytes::Reader<'_>| {
         if from.truth()? {
             return Ok(Err(from.text()?.to_owned()));
         }
@@ -479,12 +521,12 @@ impl From<Unanswered> for Failure {
 }
 
 /// Questions about items, each asked of who owns it.
-fn dealt<I: Clone>(
+fn dealt<I: Clone, O: Ord>(
     items: &[I],
-    owner: impl Fn(&I) -> u16,
+    owner: impl Fn(&I) -> O,
     question: impl Fn(Vec<I>) -> Question,
-) -> Vec<(u16, Question)> {
-    let mut by_owner: BTreeMap<u16, Vec<I>> = BTreeMap::new();
+) -> Vec<(O, Question)> {
+    let mut by_owner: BTreeMap<O, Vec<I>> = BTreeMap::new();
     for item in items {
         by_owner.entry(owner(item)).or_default().push(item.clone());
     }

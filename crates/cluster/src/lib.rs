@@ -9,6 +9,7 @@
 //! | what each node does with its rows before they meet | `at_data` |
 //! | what a question means where every node takes its share | [`share`] |
 //! | a node: its part, and what nodes ask each other | [`ground`], `question`, `message` |
+//! | lists read out of another node's memory, and where they lie | `reading` |
 //!
 //! The placement ([`rdf::Placement`]) says who owns a vertex or a term; the [`fabric`] moves bytes.
 
@@ -26,6 +27,7 @@ pub mod lexicon;
 mod message;
 pub mod node;
 mod question;
+mod reading;
 mod register;
 mod rows;
 mod run;
@@ -45,6 +47,7 @@ pub use host::Host;
 pub use lexicon::RemoteLexicon;
 pub use message::{Mode, QueryId};
 pub use node::{Node, PartsQuery};
+pub use reading::locations::{KeptLocations, LOCATION_BYTES_MAX, ReadPolicy};
 pub use run::Shipped;
 pub use running::Running;
 pub use session::Fetched;

@@ -378,7 +378,7 @@ fn read_query(from: &mut Reader<'_>) -> Result<QueryId, Malformed> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::question::{Answer, Extent, OwnedScope, SetName};
+    use crate::question::{Answer, Extent, OwnedScope, SetName, Standing};
     use crate::rows::Rows;
     use query::statistics::{CharacteristicSet, PredicateStatistics, Statistics};
     use rdf::{Direction, PredicateId, Tag, VertexId};
@@ -421,6 +421,7 @@ mod tests {
             Question::KeysOfIds(vec![id(1), VertexId::UNBOUND]),
             Question::IdsOfKeys(Tag::Literal, vec![b"a".to_vec(), Vec::new()]),
             Question::Statistics,
+            Question::Where(segment()),
         ]);
         questions
     }
@@ -526,6 +527,13 @@ mod tests {
             Answer::KeysOfIds(vec![None, Some(b"k".to_vec())]),
             Answer::IdsOfKeys(vec![Some(id(1)), None]),
             Answer::Statistics(Box::new(statistics)),
+            Answer::Where(Standing::Nowhere),
+            Answer::Where(Standing::Later),
+            Answer::Where(Standing::Here {
+                location: vec![4, 5],
+                regions: [Some(0), None, Some(1 << 40), None],
+                life: u64::MAX,
+            }),
         ]
     }
 

@@ -17,6 +17,7 @@ use crate::figures::Figures;
 use crate::ground::Ground;
 use crate::host::Host;
 use crate::message::{Begin, Message, Mode, QueryId};
+use crate::reading::locations::LOCATION_BYTES_MAX;
 use crate::register::{Cause, Placed, Register};
 use crate::run::halt::Halt;
 use crate::run::queue::Scheduler;
@@ -86,6 +87,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
     /// A node on this ground.
     pub fn new(mut ground: Ground<P, T>, host: Arc<dyn Host>) -> Node<P, T> {
         ground.draw_on(host.memory(EXCHANGE_BYTES_MAX));
+        let ground = ground.with_location_memory(host.memory(LOCATION_BYTES_MAX));
         Node {
             ground: Arc::new(ground),
             scheduler: Arc::new(Scheduler::new(host)),
@@ -100,7 +102,11 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
 
     /// What queries that have ended here did.
     pub fn figures(&self) -> Figures {
-        self.state().figures
+        let locations = self.ground.locations();
+        Figures {
+            locations,
+            ..self.state().figures
+        }
     }
 
     /// Queries that are walked here now.
@@ -123,10 +129,13 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
                 Event::Room { to } => self.ground.has_room(to.0),
                 Event::Down { node, cause, .. } => self.away(node.0, &cause.to_string()),
                 // Whoever runs the node writes it down.
-                Event::Refused { .. }
-                | Event::Up { .. }
-                | Event::Read { .. }
-                | Event::Written { .. } => {}
+                Event::Refused { .. } | Event::Up { .. } | Event::Written { .. } => {}
+                Event::Read {
+                    token,
+                    into,
+                    result,
+                    ..
+                } => self.ground.has_read(token, &into, result),
             }
         }
     }

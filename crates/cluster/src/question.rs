@@ -13,6 +13,7 @@ use explore::MemoryExceeded;
 use query::statistics::Statistics;
 use rdf::{Direction, LexiconError, PredicateId, Progress, Tag, VertexId};
 use store::Lists;
+use store::location::COLUMNS;
 use store::view::{GraphScope, GraphView, SegmentKey, ViewError};
 
 /// A scope with its graphs.
@@ -112,6 +113,8 @@ pub(crate) enum Question {
     IdsOfKeys(Tag, Vec<Vec<u8>>),
     /// What a planner is told of it.
     Statistics,
+    /// Where the lists of a segment lie in memory.
+    Where(SegmentKey),
 }
 
 /// How much of a segment a scope takes, in one part or in all.
@@ -164,6 +167,26 @@ pub(crate) enum Answer {
     IdsOfKeys(Vec<Option<VertexId>>),
     /// Sizes.
     Statistics(Box<Statistics>),
+    /// Where lists lie.
+    Where(Standing),
+}
+
+/// Whether lists of a segment of a part can be read by others, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// They have to be asked for.
+    Nowhere,
+    /// They can be read once more of them is verified.
+    Later,
+    /// They can be read.
+    Here {
+        /// As [`store::location::Location`] writes it.
+        location: Vec<u8>,
+        /// The region of each column, by the key that its owner's fabric gave it.
+        regions: [Option<u64>; COLUMNS],
+        /// In which life of its owner.
+        life: u64,
+    },
 }
 
 /// Why a part could not answer.
@@ -238,6 +261,8 @@ pub(crate) fn answer<P: GraphView, T: PartTerms>(
             Answer::IdsOfKeys(ids)
         }
         Question::Statistics => Answer::Statistics(Box::new(statistics.clone())),
+        // A ground answers that, which has a fabric to offer memory by.
+        Question::Where(_) => Answer::Where(Standing::Nowhere),
     })
 }
 
@@ -310,6 +335,10 @@ impl Question {
                 }
             }
             Question::Statistics => out.byte(6),
+            Question::Where(segment) => {
+                out.byte(7);
+                write_segment(*segment, out);
+            }
         }
     }
 
@@ -328,6 +357,7 @@ impl Question {
                 Question::IdsOfKeys(kind, keys.collect::<Result<_, _>>()?)
             }
             6 => Question::Statistics,
+            7 => Question::Where(read_segment(from)?),
             _ => return Err(from.malformed("a question of no kind")),
         })
     }
@@ -337,7 +367,8 @@ impl Question {
         match self {
             Question::Set(SetName::Keys(segment) | SetName::KeysOfGraph(segment, _))
             | Question::Extent(segment, _)
-            | Question::Lists(segment, ..) => Some(*segment),
+            | Question::Lists(segment, ..)
+            | Question::Where(segment) => Some(*segment),
             Question::Set(SetName::Vertices(_) | SetName::NamedGraphs)
             | Question::PredicatesOf(..)
             | Question::KeysOfIds(_)
@@ -351,7 +382,8 @@ impl Question {
         match (self, answer) {
             (Question::Set(_), Answer::Set(set)) => set.is_sorted_by(|one, next| one < next),
             (Question::Extent(..), Answer::Extent(_))
-            | (Question::Statistics, Answer::Statistics(_)) => true,
+            | (Question::Statistics, Answer::Statistics(_))
+            | (Question::Where(_), Answer::Where(_)) => true,
             (Question::Lists(_, scope, keys), Answer::Lists(rows)) => {
                 rows.is_sound(keys.len(), scope.as_scope().binds_graph())
             }
@@ -470,6 +502,10 @@ impl Answer {
                 out.byte(6);
                 write_statistics(statistics, out);
             }
+            Answer::Where(standing) => {
+                out.byte(7);
+                standing.write(out);
+            }
         }
     }
 
@@ -519,7 +555,51 @@ impl Answer {
                 )
             }
             6 => Answer::Statistics(Box::new(read_statistics(from)?)),
+            7 => Answer::Where(Standing::read(from)?),
             _ => return Err(from.malformed("an answer of no kind")),
+        })
+    }
+}
+
+impl Standing {
+    fn write(&self, out: &mut Writer) {
+        match self {
+            Standing::Nowhere => out.byte(0),
+            Standing::Later => out.byte(1),
+            Standing::Here {
+                location,
+                regions,
+                life,
+            } => {
+                out.byte(2);
+                out.number(*life);
+                for region in regions {
+                    out.byte(u8::from(region.is_some()));
+                    out.number(region.unwrap_or(0));
+                }
+                out.bytes(location);
+            }
+        }
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Standing, Malformed> {
+        Ok(match from.byte()? {
+            0 => Standing::Nowhere,
+            1 => Standing::Later,
+            2 => {
+                let life = from.number()?;
+                let mut regions = [None; COLUMNS];
+                for region in &mut regions {
+                    let is_there = from.truth()?;
+                    *region = Some(from.number()?).filter(|_| is_there);
+                }
+                Standing::Here {
+                    location: from.bytes()?.to_vec(),
+                    regions,
+                    life,
+                }
+            }
+            _ => return Err(from.malformed("a segment that is nowhere known")),
         })
     }
 }

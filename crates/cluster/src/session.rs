@@ -9,7 +9,7 @@
 
 use crate::error::Failure;
 use crate::held::{Held, Memory};
-use crate::question::{Answer, Extent, OwnedScope, Question, SetName};
+use crate::question::{Answer, Extent, OwnedScope, Question, SetName, Standing};
 use crate::rows::Rows;
 use hashbrown::HashMap;
 use query::statistics::Statistics;
@@ -38,6 +38,8 @@ pub(crate) enum Want {
     KeysOfIds(Vec<VertexId>),
     IdsOfKeys(Tag, Vec<Vec<u8>>),
     Statistics,
+    /// Where a segment of a node's part lies.
+    Where(u16, SegmentKey),
 }
 
 /// Something wanted, on its way: whom what was asked, and what came.
@@ -62,6 +64,9 @@ impl Fetched {
         self.lists += other.lists;
         self.prepared += other.prepared;
         self.bytes += other.bytes;
+        self.lists_read += other.lists_read;
+        self.reads += other.reads;
+        self.read_bytes += other.read_bytes;
     }
 }
 
@@ -80,6 +85,22 @@ impl Asked {
         }
     }
 
+    /// Something that no query wants, asked of one node.
+    pub(crate) fn of_no_session(want: Want, to: u16, question: Question, memory: &Memory) -> Asked {
+        Asked {
+            session: Weak::new(),
+            want,
+            number: 0,
+            questions: vec![(to, question)],
+            memory: Arc::clone(memory),
+        }
+    }
+
+    /// Whose it is, as long as that is not over.
+    pub(crate) fn session(&self) -> Option<Arc<Session>> {
+        self.session.upgrade()
+    }
+
     /// Who grants memory for the answers.
     pub(crate) fn memory(&self) -> &Memory {
         &self.memory
@@ -87,12 +108,15 @@ impl Asked {
 
     /// Whether nobody waits for the answers any more.
     pub(crate) fn is_idle(&self) -> bool {
-        self.session.strong_count() == 0
+        self.session.strong_count() == 0 && !matches!(self.want, Want::Where(..))
     }
 
     /// Takes the answer of one that was asked. When it was the last one, all of them are kept, and what is true of the
     /// graph, whoever asks, is given back.
     pub(crate) fn answered(&self, place: usize, answer: Result<Answer, Failure>) -> Option<Common> {
+        if let (Want::Where(node, segment), Ok(Answer::Where(standing))) = (&self.want, &answer) {
+            return Some(Common::Where(*node, *segment, standing.clone()));
+        }
         let session = self.session.upgrade()?;
         let answer = match answer {
             Ok(answer) => answer,
@@ -126,6 +150,7 @@ pub(crate) enum Common {
     Statistics(Statistics),
     Set(SetName, Arc<Vec<VertexId>>),
     Extent(SegmentKey, OwnedScope, Extent),
+    Where(u16, SegmentKey, Standing),
 }
 
 /// Lists by key, of one segment in one scope.
@@ -164,6 +189,12 @@ pub struct Fetched {
     pub prepared: u64,
     /// Bytes of all answers, as they are kept.
     pub bytes: u64,
+    /// Keys whose lists were read out of the memory of their owners, for which no question was sent.
+    pub lists_read: u64,
+    /// One-sided reads of them: batches, one after the other for each question.
+    pub reads: u64,
+    /// Bytes of these.
+    pub read_bytes: u64,
 }
 
 /// See the module's documentation.
@@ -188,6 +219,27 @@ impl Session {
 
     pub(crate) fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Draws memory for what is on its way.
+    pub(crate) fn draw(&self, bytes: u64) -> Result<(), Failure> {
+        self.memory.try_reserve(bytes)?;
+        self.kept().bytes += bytes;
+        Ok(())
+    }
+
+    /// Gives some of it back.
+    pub(crate) fn give_back(&self, bytes: u64) {
+        self.kept().bytes -= bytes;
+        self.memory.release(bytes);
+    }
+
+    /// Counts lists that were read, in so many reads of so many bytes.
+    pub(crate) fn has_read(&self, lists: u64, reads: u64, bytes: u64) {
+        let fetched = &mut self.kept().fetched;
+        fetched.lists_read += lists;
+        fetched.reads += reads;
+        fetched.read_bytes += bytes;
     }
 
     /// Ends it: whoever asks is told why.
@@ -256,6 +308,8 @@ impl Kept {
                 self.extents.insert(name, Slot::Here(extent));
                 return Some(Common::Extent(*segment, scope.clone(), extent));
             }
+            // That is no session's.
+            Want::Where(..) => {}
             Want::Lists(segment, scope, _) => self.keep_lists(*segment, scope, asked, answers),
             Want::Pieces(segment, scope, keys) => {
                 let pieces: Vec<Rows> = answers.into_iter().filter_map(rows_of).collect();
@@ -359,8 +413,8 @@ pub(crate) fn bytes_of(answer: &Answer) -> u64 {
         Answer::PredicatesOf(predicates, ends) => (ends.len(), size_of_val(&predicates[..])),
         Answer::KeysOfIds(keys) => (keys.len(), keys.iter().flatten().map(Vec::len).sum()),
         Answer::IdsOfKeys(ids) => (ids.len(), 32 * ids.len()),
-        // It is not the query's.
-        Answer::Statistics(_) => (0, 0),
+        // They are not the query's.
+        Answer::Statistics(_) | Answer::Where(_) => (0, 0),
     };
     items as u64 * ITEM_BYTES + bytes as u64
 }

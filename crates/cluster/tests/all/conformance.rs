@@ -1,8 +1,9 @@
 //! The W3C's query suites, and random queries, over parts, in each mode: no answer may differ.
 
 use super::drive::Drive;
-use super::world::World;
-use cluster::Mode;
+use super::part::Form;
+use super::world::{Matter, World};
+use cluster::{Mode, ReadPolicy};
 use explore::ServiceError;
 use explore::environment::{EachSolution, Service};
 use fabric::Fabric;
@@ -62,18 +63,22 @@ fn the_suites_hold_over_parts() {
     hold(|case, text, services| {
         let endpoints = Arc::new(Endpoints(Arc::new(services)));
         let dataset = suite::data::dataset(case)?;
-        for (number, mode) in [
-            (1, Mode::ForkJoin),
-            (3, Mode::ForkJoin),
-            (3, Mode::InPlace),
-            (2, Mode::Dynamic),
+        for (number, mode, form) in [
+            (1, Mode::ForkJoin, Form::Plain),
+            (3, Mode::ForkJoin, Form::Plain),
+            (3, Mode::InPlace, Form::Plain),
+            (3, Mode::InPlace, Form::Stored),
+            (2, Mode::Dynamic, Form::Plain),
         ] {
             let service = Some(Arc::clone(&endpoints) as Arc<dyn Service + Send>);
-            let world = World::new(&dataset, number, service).expecting_many();
+            let matter = Matter::new(&dataset, number, service);
+            let matter = matter.in_form(form, ReadPolicy::OneSided);
+            let world = World::of(Drive::local(number), matter).expecting_many();
             let home = text.len() % usize::from(number);
             let results = world.answer(text, Some(case.base()), home, mode)?;
             let verdict: Verdict = suite::compare::check(&ExpectedResults::of(case)?, &results);
-            verdict.map_err(|complaint| format!("{number} parts, {mode:?}: {complaint}"))?;
+            verdict
+                .map_err(|complaint| format!("{number} parts, {mode:?}, {form:?}: {complaint}"))?;
         }
         Ok(true)
     });
@@ -121,7 +126,11 @@ fn random_queries(seeds: std::ops::Range<u64>, carried: Carried) {
         let dataset = random_dataset(&Shape::small(&mut random), &mut random);
         let vocabulary = Vocabulary::of(&dataset);
         let parts = [3, 2, 8, 1][seed as usize % 4];
-        let mut world = World::over(carried(parts, seed), &dataset, None);
+        let mut matter = Matter::new(&dataset, parts, None);
+        if seed % 3 == 1 {
+            matter = matter.in_form(Form::Stored, ReadPolicy::Always);
+        }
+        let mut world = World::of(carried(parts, seed), matter);
         if seed % 3 > 0 {
             world = world.with_sizes(&mut random);
         }

@@ -3,7 +3,10 @@
 //! A part that is asked for what it does not own fails the test, and so does a query that nobody can go on with.
 
 use super::drive::Drive;
-use cluster::{Figures, Ground, Host, Mode, Node, PartTerms, PartsQuery, Running, Visit};
+use super::part::{Form as PartForm, HeldPart};
+use cluster::{
+    Figures, Ground, Host, Mode, Node, PartTerms, PartsQuery, ReadPolicy, Running, Visit,
+};
 use explore::describe::{Edges, Seeds, describe};
 use explore::environment::Service;
 use explore::limits::Unlimited;
@@ -16,12 +19,11 @@ use query::statistics::{PredicateStatistics, Statistics};
 use query::{ParseOptions, PlanOptions, Planner};
 use rdf::dictionary::key_hash;
 use rdf::{Lexicon, LexiconError, Placement, Tag, TermBuffer, VertexId, key};
-use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use testkit::collected::Collected;
-use testkit::plain_graph::{PlainGraph, Quad};
+use testkit::plain_graph::Quad;
 use testkit::plain_terms::PlainTerms;
 use testkit::random::Random;
 use testkit::suite::Results;
@@ -222,7 +224,7 @@ impl Host for Generous {
     fn wake(&self) {}
 }
 
-pub type PlainNode = Node<PlainGraph, Owned>;
+pub type PlainNode = Node<HeldPart, Owned>;
 
 /// What nodes are made of.
 pub struct Matter {
@@ -232,6 +234,8 @@ pub struct Matter {
     pub terms: Arc<PlainTerms>,
     /// By node.
     hosts: Vec<Arc<Generous>>,
+    form: PartForm,
+    reading: ReadPolicy,
 }
 
 impl Matter {
@@ -263,6 +267,17 @@ impl Matter {
             placement,
             terms: Arc::new(terms),
             hosts: std::iter::repeat_n(None, nodes.into()).map(host).collect(),
+            form: PartForm::Plain,
+            reading: ReadPolicy::Never,
+        }
+    }
+
+    /// The same in parts of this form, whose lists others read so.
+    pub fn in_form(self, form: PartForm, reading: ReadPolicy) -> Matter {
+        Matter {
+            form,
+            reading,
+            ..self
         }
     }
 
@@ -274,7 +289,7 @@ impl Matter {
             placement: self.placement.clone(),
             here,
         };
-        let part = part(&self.quads, &self.placement, self.kind, here);
+        let part = HeldPart::new(self.form, &self.quads, &self.placement, self.kind, here);
         let ground = Ground::new(
             fabric,
             self.placement.clone(),
@@ -283,6 +298,7 @@ impl Matter {
             owned,
             Statistics::default(),
         );
+        let ground = ground.reading(self.reading);
         let host = Arc::clone(&self.hosts[usize::from(here)]);
         Arc::new(Node::new(ground, host as Arc<dyn Host>))
     }
@@ -361,11 +377,16 @@ impl World {
 
     /// A dataset in as many parts as there are nodes.
     pub fn over(
-        (drive, fabrics): (Drive, Vec<Arc<dyn Fabric>>),
+        drive: (Drive, Vec<Arc<dyn Fabric>>),
         dataset: &Dataset,
         service: Option<Arc<dyn Service + Send>>,
     ) -> World {
-        let matter = Matter::new(dataset, fabrics.len() as u16, service);
+        let parts = drive.1.len() as u16;
+        World::of(drive, Matter::new(dataset, parts, service))
+    }
+
+    /// Some matter in as many parts as there are nodes.
+    pub fn of((drive, fabrics): (Drive, Vec<Arc<dyn Fabric>>), matter: Matter) -> World {
         let nodes = fabrics.into_iter();
         World {
             drive,
@@ -397,6 +418,7 @@ impl World {
             edges: random.between(100, 10_000) as u64,
         });
         self.statistics.predicates = sizes.collect();
+        self.statistics.predicates.sort_by_key(|one| one.vertex);
         let edges = self.statistics.predicates.iter().map(|one| one.edges);
         self.statistics.quads = edges.sum();
         self
@@ -424,6 +446,7 @@ impl World {
             sum.shipped.answer += figures.shipped.answer;
             sum.shipped.kept += figures.shipped.kept;
             sum.fetched.lists += figures.fetched.lists;
+            sum.fetched.lists_read += figures.fetched.lists_read;
         }
         sum
     }
@@ -511,8 +534,8 @@ impl World {
     /// A description waits with the thread that asks for it, so another one does the nodes' work meanwhile.
     fn describe(
         &self,
-        running: &Running<PlainGraph, Owned>,
-        visit: &Visit<PlainGraph, Owned>,
+        running: &Running<HeldPart, Owned>,
+        visit: &Visit<HeldPart, Owned>,
         collected: &mut Collected<'_>,
     ) -> Result<(), String> {
         let mut seeds = Seeds::new(Limits::none());
@@ -554,18 +577,4 @@ fn intern_parts(term: &Term, terms: &mut PlainTerms) {
             intern_parts(&part, terms);
         }
     }
-}
-
-/// What a node has of a graph.
-fn part(quads: &[Quad], placement: &Placement, kind: VertexId, here: u16) -> PlainGraph {
-    let predicates: BTreeSet<VertexId> = quads.iter().map(|quad| quad.1).collect();
-    let owned = |end: &dyn Fn(&Quad) -> VertexId| -> Vec<Quad> {
-        let quads = quads.iter().copied();
-        quads
-            .filter(|quad| placement.owner(end(quad)) == here)
-            .collect()
-    };
-    let outgoing = owned(&|quad| quad.0);
-    let incoming = owned(&|quad| if quad.1 == kind { quad.0 } else { quad.2 });
-    PlainGraph::of_halves(predicates, &outgoing, &incoming)
 }

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A [`Location`] is what a reader keeps: sizes, widths and planes of a segment's columns, the directory of its key index, and
-//! which keys layers may hold. It is Wukong's location cache (OSDI'16 section 5.2), for a layout without a hash table: one
+//! which keys layers may hold. It is Wukong's location cache (OSDI'16 section 4.3), for a layout without a hash table: one
 //! entry a segment and not one a key. From it a [`Lookup`] takes so many reads one after the other:
 //!
 //! | read | bytes a key | unless |
@@ -23,7 +23,8 @@
 //!
 //! **What is believed.** An owner gives memory whose blocks it has compared with their checksums, and the ranges of this
 //! segment alone. A reader believes nothing of it: each position is held against the column's length, an ordinal against the
-//! number of keys, offsets against each other and the number of rows. That rows ascend is looked at by whoever takes them.
+//! number of keys, offsets against each other and the number of rows, rows that are filtered against each other. That the rows of
+//! a list that is given as it is ascend, is looked at by whoever takes it.
 //!
 //! **Layers** are not read so: they are many small allocations that each commit changes. A location names the ranges of keys
 //! that they may hold ([`Location::may_be_changed`]), and those are asked of their owner.

@@ -51,11 +51,14 @@ impl Shares {
         sum.lost += tally.lost;
         sum.spared += tally.spared;
         sum.calm += tally.calm;
+        sum.lists_read += tally.lists_read;
     }
 
     /// Asserts that no seed failed, and that as many queries were answered as usual.
     pub fn check(&self) {
         assert_eq!(self.failed, 0, "seeds fail");
+        let read: u64 = self.sums.iter().map(|sum| sum.lists_read).sum();
+        assert!(read > 0 || self.held < 100, "no list was read");
         for (kind, sum) in Kind::ALL.into_iter().zip(&self.sums) {
             let least = answered_percent_min(kind);
             let is_usual = sum.answered * 100 >= least * asked(sum);

@@ -361,7 +361,7 @@ impl Lookup {
         Ok(())
     }
 
-    /// Appends the rows of a list that are within the scope.
+    /// Appends the rows of a list that are within the scope. An error: all of its rows do not ascend.
     fn admit(
         &self,
         neighbours: impl Iterator<Item = VertexId>,
@@ -371,7 +371,12 @@ impl Lookup {
         let start = found.neighbours.len();
         let graphs = graphs.as_chunks::<4>().0.iter();
         let codes = graphs.map(|bytes| u32::from_le_bytes(*bytes));
+        let mut before = None;
         for (neighbour, graph) in neighbours.zip(codes) {
+            // Rows that are one where their neighbour is the same would hide that.
+            if before.replace((neighbour, graph)) >= Some((neighbour, graph)) {
+                return Err(misplaced("rows that do not ascend"));
+            }
             if !self.filter.admits(graph) {
                 continue;
             }
