@@ -115,9 +115,9 @@ fn weights(whole: &Snapshot, placement: &Placement) -> Result<Vec<u64>, CutError
         }
     }
     let hashed = weights.iter().sum::<u64>() / HASHED_SHARE / weights.len() as u64;
-    weights
-        .iter_mut()
-        .for_each(|weight| *weight += hashed.max(1));
+    for weight in &mut weights {
+        *weight += hashed.max(1);
+    }
     Ok(weights)
 }
 
