@@ -200,6 +200,16 @@ impl Homes<'_> {
         self.cut_into(step, &(0..0)).len()
     }
 
+    /// Those of a plan that one node walks alone, whose part is the whole graph: nothing has to go anywhere.
+    pub(crate) fn undivided(&self) -> Vec<Section> {
+        vec![Section {
+            steps: 0..self.plan.steps.len(),
+            place: Place::Together,
+            share: Share::Members,
+            gathers: true,
+        }]
+    }
+
     /// The plan's sections, first to last; at least one. The rows of the last one are the answer, and it is walked where the
     /// query was asked. These steps of it are [done at the data](crate::at_data).
     pub(crate) fn sections(&self, at_data: &Range<usize>) -> Vec<Section> {

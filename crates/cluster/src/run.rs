@@ -163,18 +163,13 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
             ids: &materials.ids,
             kind: ground.kind(),
         };
-        let mut at_data_steps = 0..0;
-        if ground.placement().nodes() > 1 {
+        let sections = if ground.placement().nodes() == 1 {
+            homes(&told).undivided()
+        } else {
             let divided = at_data(&told, &homes(&told));
-            at_data_steps = divided.steps;
             materials.plan = divided.plan;
-        }
-        let homes = Homes {
-            plan: &materials.plan,
-            ids: &materials.ids,
-            kind: ground.kind(),
+            homes(&materials.plan).sections(&divided.steps)
         };
-        let sections = homes.sections(&at_data_steps);
         let stages = sections.iter().map(|_| <[Stage; 2]>::default()).collect();
         let mut run = Run {
             id,

@@ -55,8 +55,8 @@ impl Came {
 #[derive(Default)]
 pub(crate) struct Work {
     pub(super) execution: Option<Execution>,
-    /// Set once it is prepared.
-    pub(super) is_walked: Arc<AtomicBool>,
+    /// To be set once it is prepared; none before there is a walk.
+    pub(super) is_walked: Option<Arc<AtomicBool>>,
     pub(super) arriving: Option<(u16, Arriving, Held)>,
     pub(super) outbox: Outbox,
     /// Tables that were worked off and whose senders have not been told.

@@ -99,13 +99,15 @@ impl Stage {
             }
             let execution = work.execution.get_or_insert_with(|| {
                 let (execution, is_walked) = run.execution(at);
-                work.is_walked = is_walked;
+                work.is_walked = Some(is_walked);
                 execution
             });
             if let Some(Status::Pending(ticket)) = execution.prepare()? {
                 return Ok(Advance::Waits(ticket));
             }
-            work.is_walked.store(true, Ordering::Relaxed);
+            if let Some(is_walked) = work.is_walked.take() {
+                is_walked.store(true, Ordering::Relaxed);
+            }
             match execution.next(out)? {
                 Status::Rows if run.is_last(at.section) => return Ok(Advance::Rows),
                 Status::Rows => work.outbox.take(run, at, execution, out, &mut work.made)?,
