@@ -4,7 +4,7 @@ use crate::error::Failure;
 use crate::ground::Ground;
 use crate::question::{OwnedScope, SetName};
 use crate::reading::Begun;
-use crate::session::{Asked, Session, Slot, Want};
+use crate::session::{Asked, Fetched, Session, Slot, Want};
 use crate::terms::PartTerms;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
@@ -102,10 +102,10 @@ impl<'g, P: GraphView + Send + Sync + 'static, T: PartTerms> Asks<'g, P, T> {
         missing.sort_unstable();
         if !missing.is_empty() {
             let asked = missing.len() as u64;
-            match purpose {
-                Purpose::Walk => kept.fetched.lists += asked,
-                Purpose::Prepare => kept.fetched.prepared += asked,
-            }
+            self.session.count(&mut kept, |fetched| match purpose {
+                Purpose::Walk => fetched.lists += asked,
+                Purpose::Prepare => fetched.prepared += asked,
+            });
             self.wants.push(if in_pieces {
                 Want::Pieces(segment, scope, missing)
             } else {
@@ -153,6 +153,19 @@ impl<'g, P: GraphView + Send + Sync + 'static, T: PartTerms> Asks<'g, P, T> {
         }
     }
 
+    /// Pages of the keys that nodes have of a segment: each of a node, from a place on; so many keys.
+    pub(crate) fn key_pages(&mut self, segment: SegmentKey, pages: &[(u16, u64)], len: u64) {
+        let mut kept = self.session.kept();
+        let mut journey = Journey::of(self.ground, &mut self.own, &mut self.other);
+        let name = |(node, from)| (segment, node, from);
+        let pages = pages.iter().copied();
+        let missing = pages.filter(|page| journey.is_missing(&mut kept.pages, name(*page)));
+        let missing: Vec<(u16, u64)> = missing.collect();
+        if !missing.is_empty() {
+            self.wants.push(Want::KeyPages(segment, missing, len));
+        }
+    }
+
     /// What a planner is told of all parts.
     pub(crate) fn statistics(&mut self) {
         self.own.get_or_insert_with(|| self.ground.desk().open());
@@ -178,7 +191,8 @@ impl<'g, P: GraphView + Send + Sync + 'static, T: PartTerms> Asks<'g, P, T> {
                         Begun::UnderWay => is_away = true,
                         Begun::Not => {
                             is_away = true;
-                            self.session.kept().fetched.questions += 1;
+                            let count = |fetched: &mut Fetched| fetched.questions += 1;
+                            self.session.count(&mut self.session.kept(), count);
                             self.ground.ask(*to, ticket, &asked, place);
                         }
                     }

@@ -16,7 +16,7 @@
 //! new steps belong to the section before it, so whoever has a share of that does its part. Every node rewrites the plan
 //! that it is told, so nothing of it travels.
 
-use crate::home::{Homes, Place, gathers};
+use crate::home::{Homes, Place, Section, gathers};
 use query::expression::{Arithmetic, Expression};
 use query::plan::{
     Action, Aggregate, AggregateFunction, Form, OrderKey, Plan, Slot, Step, VARIABLES_MAX,
@@ -29,10 +29,50 @@ use std::sync::Arc;
 const GATHERED_ROWS_MIN: f64 = 256.0;
 
 /// A plan and what of it is done at the data.
-pub(crate) struct AtData {
-    pub(crate) plan: Arc<Plan>,
+pub struct AtData {
+    /// As it is walked.
+    pub plan: Arc<Plan>,
     /// Steps that look at rows together and are done by each node for its own. May be empty.
-    pub(crate) steps: Range<usize>,
+    pub steps: Range<usize>,
+    /// What the step that they are a part of became, where they are no more than that one done before.
+    became: usize,
+}
+
+/// A plan as it is walked over so many nodes, and its sections.
+pub fn divided(plan: &Arc<Plan>, homes: &Homes<'_>, nodes: u16) -> (AtData, Vec<Section>) {
+    if nodes == 1 {
+        return (AtData::whole(plan), homes.undivided());
+    }
+    let at_data = at_data(plan, homes);
+    let sections = Homes {
+        plan: &at_data.plan,
+        ..*homes
+    }
+    .sections(&at_data.steps);
+    (at_data, sections)
+}
+
+impl AtData {
+    fn whole(plan: &Arc<Plan>) -> AtData {
+        AtData {
+            plan: Arc::clone(plan),
+            steps: 0..0,
+            became: 0,
+        }
+    }
+
+    /// The step, of the plan that was told, that one that is walked is a part of; the end of one likewise.
+    pub fn told(&self, step: usize) -> usize {
+        if step < self.steps.end + self.became {
+            return step.min(self.steps.start);
+        }
+        step - self.steps.len() - self.became + usize::from(self.became > 0)
+    }
+
+    /// Whether the rows of one that is walked are those of the step that it is a part of.
+    pub(crate) fn gives_rows(&self, step: usize) -> bool {
+        !(self.steps.start..(self.steps.end + self.became.saturating_sub(1))).contains(&step)
+    }
 }
 
 /// The plan with a part of its first step that looks at rows together done at the data, where that is right and saves
@@ -58,10 +98,7 @@ pub(crate) struct AtData {
 /// **Saves.** Only where rows were found elsewhere. What has to be told when its input has ended ([`gathers`]) costs each
 /// node a message and its answer, unless its section is the first one: then rows have to be many.
 pub(crate) fn at_data(plan: &Arc<Plan>, homes: &Homes<'_>) -> AtData {
-    let whole = || AtData {
-        plan: Arc::clone(plan),
-        steps: 0..0,
-    };
+    let whole = || AtData::whole(plan);
     let steps = &plan.steps;
     let is_global = |step: &Step| looks_together(&step.action);
     let cut = steps.iter().position(is_global).unwrap_or(steps.len());
@@ -77,6 +114,7 @@ pub(crate) fn at_data(plan: &Arc<Plan>, homes: &Homes<'_>) -> AtData {
         return whole();
     };
     let mut split = Plan::clone(plan);
+    let became = there.len();
     let at = cut..cut + here.len();
     let replaced = cut..(cut + usize::from(!there.is_empty()));
     split.steps.splice(replaced, there);
@@ -102,6 +140,7 @@ pub(crate) fn at_data(plan: &Arc<Plan>, homes: &Homes<'_>) -> AtData {
     AtData {
         plan: Arc::new(split),
         steps: at,
+        became,
     }
 }
 

@@ -4,7 +4,7 @@ use crate::reading::locations::KeptLocations;
 use crate::run::Shipped;
 use crate::session::Fetched;
 
-/// What a node did for queries that have ended.
+/// What a node did, of queries for those that have ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
     /// Those that were asked here.
@@ -17,4 +17,6 @@ pub struct Figures {
     pub fetched: Fetched,
     /// What it knows of where their lists lie.
     pub locations: KeptLocations,
+    /// Times that another node went away from it, or their link was reset.
+    pub losses: u64,
 }

@@ -220,6 +220,11 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
                 dealt(vertices, |vertex| self.placement.owner(*vertex), of)
             }
             Want::KeysOfIds(ids) => dealt(ids, |id| self.placement.owner(*id), Question::KeysOfIds),
+            Want::KeyPages(segment, pages, len) => {
+                let of =
+                    |(node, from): &(u16, u64)| (*node, Question::KeyPage(*segment, *from, *len));
+                pages.iter().map(of).collect()
+            }
             Want::IdsOfKeys(kind, keys) => {
                 let owner = |key: &Vec<u8>| self.placement.owner_of_hash(self.terms.hash(key));
                 let kind: Tag = *kind;

@@ -4,6 +4,7 @@
 //! vertex in each row, the owner of one vertex, or every node with its share. What looks at no graph, and what looks at it
 //! by blocks, paths and tables, is walked where the row is; what looks at rows together, where all rows are.
 
+use crate::message::Mode;
 use crate::share::Share;
 use query::expression::{Expression, Function};
 use query::plan::{Action, AggregateFunction, ConstantId, Node, Plan, Scope, Slot, Step};
@@ -43,6 +44,46 @@ pub struct Section {
     pub share: Share,
     /// Whether its last rows come only when it is told that its input has ended.
     pub gathers: bool,
+}
+
+/// How rows of the section before come to where a section's steps are walked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// They stay where they are, which is where they are walked.
+    Stays,
+    /// They go to the node that was asked.
+    Meets,
+    /// They stay, and what they need is fetched.
+    Fetches,
+    /// Each goes to every node.
+    Spreads,
+    /// They go to the owner of this vertex.
+    ToOwner(VertexId),
+    /// Each goes to the owner of this column's vertex.
+    ToOwners(Slot),
+    /// To the owners of this column's vertices, or they stay and what they need is fetched: whichever costs less, chunk by
+    /// chunk.
+    Chosen(Slot),
+}
+
+impl Section {
+    /// How rows come to it over so many nodes. No rows come to the first section of a plan: its row is made where it is walked.
+    pub fn way(&self, mode: Mode, nodes: u16) -> Way {
+        let home = match self.place {
+            Place::Here => return Way::Stays,
+            Place::Together => return Way::Meets,
+            Place::Home(_) if mode == Mode::InPlace => return Way::Fetches,
+            Place::Home(home) => home,
+        };
+        match home {
+            Home::All if mode == Mode::ForkJoin || nodes == 1 => Way::Spreads,
+            // With rows of its own each node would look at its share of what all have.
+            Home::All => Way::Fetches,
+            Home::Vertex(vertex) => Way::ToOwner(vertex),
+            Home::Column(slot) if mode == Mode::Dynamic => Way::Chosen(slot),
+            Home::Column(slot) => Way::ToOwners(slot),
+        }
+    }
 }
 
 /// Where a step is walked and, where that matters, what its questions mean.

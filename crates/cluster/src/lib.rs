@@ -14,7 +14,7 @@
 //! The placement ([`rdf::Placement`]) says who owns a vertex or a term; the [`fabric`] moves bytes.
 
 mod ask;
-mod at_data;
+pub mod at_data;
 mod bytes;
 mod desk;
 mod error;
@@ -49,8 +49,9 @@ pub use message::{Mode, QueryId};
 pub use node::{Node, PartsQuery};
 pub use reading::locations::{KeptLocations, LOCATION_BYTES_MAX, ReadPolicy};
 pub use run::Shipped;
+pub use run::figures::{SectionFigures, SectionOfNode};
 pub use running::Running;
-pub use session::Fetched;
+pub use session::{Fetched, KeyPage};
 pub use share::Share;
 pub use terms::PartTerms;
 pub use view::RemoteView;

@@ -8,6 +8,7 @@
 //!  Failed  a node cannot go on with a query          Unknown a query that rows have come for
 //!  Nonsense  what came last was no message
 //!  Ended   all rows of a section have come
+//!  Did     what a section did, of a profiled query
 //! ```
 //!
 //! Each is a byte for its kind and its fields, in [`crate::bytes`]. They lie in a fabric's frames, which have length and
@@ -16,6 +17,7 @@
 
 use crate::bytes::{Malformed, Reader, Writer};
 use crate::question::Question;
+use crate::run::figures::Did;
 
 /// Bytes of an answer that go in one message: longer ones go in pieces, so that others' messages pass between them.
 pub(crate) const PIECE_BYTES: usize = 1 << 18;
@@ -58,6 +60,8 @@ pub(crate) struct Begin {
     pub(crate) chunk_rows: u64,
     /// What its random numbers follow from.
     pub(crate) seed: u64,
+    /// Whether it wants to be told what each section did.
+    pub(crate) is_profiled: bool,
     /// What `NOW()` gives.
     pub(crate) now: String,
     /// As `query::wire` writes it.
@@ -123,6 +127,8 @@ pub(crate) enum Message {
         section: u32,
         in_place: bool,
     },
+    /// What a section of the sender has done so far, before the word about what was worked off.
+    Did(QueryId, Did),
 }
 
 /// The kind of [`Message::Nonsense`].
@@ -177,7 +183,8 @@ impl Message {
             | Message::End(_)
             | Message::Unknown(_)
             | Message::Nonsense { .. }
-            | Message::Ended { .. } => self.write_course(&mut out),
+            | Message::Ended { .. }
+            | Message::Did(..) => self.write_course(&mut out),
         }
         out.0
     }
@@ -223,6 +230,11 @@ impl Message {
                 out.number((*section).into());
                 out.byte(u8::from(*in_place));
             }
+            Message::Did(query, did) => {
+                out.byte(11);
+                write_query(*query, out);
+                did.write(out);
+            }
             _ => unreachable!("the caller looked"),
         }
     }
@@ -240,7 +252,8 @@ impl Message {
             | Message::End(_)
             | Message::Unknown(_)
             | Message::Nonsense { .. }
-            | Message::Ended { .. } => false,
+            | Message::Ended { .. }
+            | Message::Did(..) => false,
         }
     }
 
@@ -300,6 +313,7 @@ impl Message {
                 section: from.number32()?,
                 in_place: from.truth()?,
             },
+            11 => Message::Did(read_query(from)?, Did::read(from)?),
             _ => return Err(from.malformed("a message of no kind")),
         })
     }
@@ -343,6 +357,7 @@ impl Begin {
         out.number(self.memory_bytes);
         out.number(self.chunk_rows);
         out.number(self.seed);
+        out.byte(u8::from(self.is_profiled));
         out.bytes(self.now.as_bytes());
         out.0.extend_from_slice(&self.plan);
     }
@@ -355,6 +370,7 @@ impl Begin {
             memory_bytes: from.number()?,
             chunk_rows: from.number()?,
             seed: from.number()?,
+            is_profiled: from.truth()?,
             now: from.text()?.to_owned(),
             plan: from.rest().to_vec(),
         })
@@ -380,6 +396,10 @@ mod tests {
     use super::*;
     use crate::question::{Answer, Extent, OwnedScope, SetName, Standing};
     use crate::rows::Rows;
+    use crate::run::figures::SectionFigures;
+    use crate::run::{At, Shipped};
+    use crate::session::Fetched;
+    use explore::StepProfile;
     use query::statistics::{CharacteristicSet, PredicateStatistics, Statistics};
     use rdf::{Direction, PredicateId, Tag, VertexId};
     use store::view::SegmentKey;
@@ -422,6 +442,7 @@ mod tests {
             Question::IdsOfKeys(Tag::Literal, vec![b"a".to_vec(), Vec::new()]),
             Question::Statistics,
             Question::Where(segment()),
+            Question::KeyPage(segment(), 1 << 40, 9),
         ]);
         questions
     }
@@ -442,6 +463,7 @@ mod tests {
             memory_bytes: 1 << 30,
             chunk_rows: 1024,
             seed: 9,
+            is_profiled: mode == Mode::InPlace,
             now: "2020-01-01T00:00:00Z".to_owned(),
             plan: vec![1, 2, 3],
         };
@@ -486,8 +508,49 @@ mod tests {
                 section: 1,
                 in_place: false,
             },
+            Message::Did(query, did()),
         ]);
         messages
+    }
+
+    fn did() -> Did {
+        let mut numbers = 1..;
+        let mut next = || numbers.next().unwrap_or(0);
+        let at = At {
+            section: 2,
+            in_place: true,
+        };
+        let shipped = Shipped {
+            tables: next(),
+            rows: next(),
+            answer: next(),
+            bytes: 1 << 40,
+            kept: next(),
+        };
+        let fetched = Fetched {
+            questions: next(),
+            lists: next(),
+            prepared: next(),
+            bytes: next(),
+            lists_read: next(),
+            reads: next(),
+            read_bytes: next(),
+        };
+        let step = StepProfile {
+            runs: next(),
+            rows: next(),
+            nanoseconds: next(),
+        };
+        let figures = SectionFigures {
+            rows_in: next(),
+            rows_out: next(),
+            shipped,
+            fetched,
+            words: next(),
+            nanoseconds: next(),
+            steps: vec![step, StepProfile::default()],
+        };
+        Did { at, figures }
     }
 
     fn answers() -> Vec<Answer> {

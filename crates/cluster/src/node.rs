@@ -65,6 +65,8 @@ pub struct PartsQuery<P, T> {
     pub stop: Arc<dyn Stop + Send>,
     /// What is left until its deadline.
     pub time: Option<Duration>,
+    /// Whether each node says what its sections did ([`Running::done_by_section`](crate::Running::done_by_section)).
+    pub is_profiled: bool,
 }
 
 /// See the module's documentation.
@@ -100,7 +102,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
         &self.ground
     }
 
-    /// What queries that have ended here did.
+    /// What it did so far.
     pub fn figures(&self) -> Figures {
         let locations = self.ground.locations();
         Figures {
@@ -127,7 +129,10 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
                     Err(error) => self.nonsense(from.0, &bytes, &error),
                 },
                 Event::Room { to } => self.ground.has_room(to.0),
-                Event::Down { node, cause, .. } => self.away(node.0, &cause.to_string()),
+                Event::Down { node, cause, .. } => {
+                    self.state().figures.losses += 1;
+                    self.away(node.0, &cause.to_string());
+                }
                 // Whoever runs the node writes it down.
                 Event::Refused { .. } | Event::Up { .. } | Event::Written { .. } => {}
                 Event::Read {
@@ -183,6 +188,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
             memory_bytes: question.memory_bytes,
             memory: question.memory,
             service: self.service(&halt),
+            is_profiled: question.is_profiled,
         };
         let id = {
             let mut state = self.state();
@@ -306,6 +312,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
                 self.rows((query, from, bytes), message);
             }
             Message::Took(..)
+            | Message::Did(..)
             | Message::Room { .. }
             | Message::Failed { .. }
             | Message::Ended { .. } => {
@@ -379,6 +386,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
         let query = match &message {
             Message::Rows { query, .. }
             | Message::Took(query, _)
+            | Message::Did(query, _)
             | Message::Room { query, .. }
             | Message::Failed { query, .. }
             | Message::Ended { query, .. } => *query,
@@ -408,6 +416,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
                 }
             }
             Message::Took(_, took) => run.count(from, &took),
+            Message::Did(_, did) => run.said(from, did),
             Message::Ended {
                 section, in_place, ..
             } if from == query.home => {
@@ -499,6 +508,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
             memory_bytes: begin.memory_bytes,
             memory: host.memory(begin.memory_bytes),
             service: self.service(&halt),
+            is_profiled: begin.is_profiled,
         };
         let session = Arc::new(Session::new(Arc::clone(&materials.memory)));
         Ok(Run::new(

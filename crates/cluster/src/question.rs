@@ -115,7 +115,12 @@ pub(crate) enum Question {
     Statistics,
     /// Where the lists of a segment lie in memory.
     Where(SegmentKey),
+    /// Of the part's keys of a segment in their order: from this place on, so many, at most [`KEY_PAGE_MAX`].
+    KeyPage(SegmentKey, u64, u64),
 }
+
+/// The most keys of a page.
+pub(crate) const KEY_PAGE_MAX: u64 = 1 << 13;
 
 /// How much of a segment a scope takes, in one part or in all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -263,6 +268,16 @@ pub(crate) fn answer<P: GraphView, T: PartTerms>(
         Question::Statistics => Answer::Statistics(Box::new(statistics.clone())),
         // A ground answers that, which has a fabric to offer memory by.
         Question::Where(_) => Answer::Where(Standing::Nowhere),
+        Question::KeyPage(segment, from, len) => {
+            let keys = part.keys(*segment)?;
+            let from = keys.len().min(*from);
+            let to = keys
+                .len()
+                .min(from.saturating_add((*len).min(KEY_PAGE_MAX)));
+            let mut page = Vec::new();
+            keys.decode(from, to, &mut page)?;
+            Answer::Set(page)
+        }
     })
 }
 
@@ -339,6 +354,12 @@ impl Question {
                 out.byte(7);
                 write_segment(*segment, out);
             }
+            Question::KeyPage(segment, from, len) => {
+                out.byte(8);
+                write_segment(*segment, out);
+                out.number(*from);
+                out.number(*len);
+            }
         }
     }
 
@@ -358,6 +379,7 @@ impl Question {
             }
             6 => Question::Statistics,
             7 => Question::Where(read_segment(from)?),
+            8 => Question::KeyPage(read_segment(from)?, from.number()?, from.number()?),
             _ => return Err(from.malformed("a question of no kind")),
         })
     }
@@ -368,7 +390,8 @@ impl Question {
             Question::Set(SetName::Keys(segment) | SetName::KeysOfGraph(segment, _))
             | Question::Extent(segment, _)
             | Question::Lists(segment, ..)
-            | Question::Where(segment) => Some(*segment),
+            | Question::Where(segment)
+            | Question::KeyPage(segment, ..) => Some(*segment),
             Question::Set(SetName::Vertices(_) | SetName::NamedGraphs)
             | Question::PredicatesOf(..)
             | Question::KeysOfIds(_)
@@ -381,6 +404,9 @@ impl Question {
     pub(crate) fn fits(&self, answer: &Answer) -> bool {
         match (self, answer) {
             (Question::Set(_), Answer::Set(set)) => set.is_sorted_by(|one, next| one < next),
+            (Question::KeyPage(_, _, len), Answer::Set(page)) => {
+                page.len() as u64 <= *len && page.is_sorted_by(|one, next| one < next)
+            }
             (Question::Extent(..), Answer::Extent(_))
             | (Question::Statistics, Answer::Statistics(_))
             | (Question::Where(_), Answer::Where(_)) => true,

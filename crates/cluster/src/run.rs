@@ -13,7 +13,9 @@
 //! Each section can be walked in two ways. At its home it asks for what is owned here; in place it has rows of anybody, and
 //! fetches. Which way a table goes is its sender's choice (`route`).
 
+pub(crate) mod figures;
 pub(crate) mod halt;
+mod noted;
 mod outbox;
 pub(crate) mod queue;
 mod route;
@@ -23,7 +25,7 @@ mod tally;
 mod told;
 pub(crate) mod work;
 
-use crate::at_data::at_data;
+use crate::at_data::{AtData, divided};
 use crate::error::Failure;
 use crate::ground::Ground;
 use crate::held::{Held, Memory, rows_bytes};
@@ -35,6 +37,7 @@ use crate::share::Share;
 use crate::terms::PartTerms;
 use crate::view::RemoteView;
 use explore::{Execution, MemoryBudget, Options, Origin, Service, Stop};
+use figures::Meter;
 use halt::Halt;
 use hashbrown::HashMap;
 use oxsdatatypes::DateTime;
@@ -71,6 +74,8 @@ pub(crate) struct Materials {
     pub(crate) memory_bytes: u64,
     pub(crate) memory: Arc<dyn MemoryBudget + Send>,
     pub(crate) service: Option<Arc<dyn Service + Send>>,
+    /// Whether it is told what each section did.
+    pub(crate) is_profiled: bool,
 }
 
 /// Rows that went from one section of a query to the next, on the nodes that say so.
@@ -134,6 +139,8 @@ pub(crate) struct Run<P, T> {
     materials: Materials,
     /// The plan as others are told it, who do at the data what is done here.
     told: Arc<Plan>,
+    /// What of it is.
+    pub(crate) at_data: AtData,
     pub(crate) scheduler: Arc<Scheduler<P, T>>,
     traffic: Mutex<Traffic>,
     /// Of its sections on this node, those that wait for their turn.
@@ -141,6 +148,7 @@ pub(crate) struct Run<P, T> {
     /// What was worked off here and has not been said.
     untold: Mutex<Vec<Took>>,
     home: Option<Mutex<AtHome>>,
+    meter: Option<Meter>,
 }
 
 fn lock<V>(mutex: &Mutex<V>) -> MutexGuard<'_, V> {
@@ -158,19 +166,16 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
         halt: Arc<Halt>,
     ) -> Run<P, T> {
         let told = Arc::clone(&materials.plan);
-        let homes = |plan| Homes {
-            plan,
+        let homes = Homes {
+            plan: &told,
             ids: &materials.ids,
             kind: ground.kind(),
         };
-        let sections = if ground.placement().nodes() == 1 {
-            homes(&told).undivided()
-        } else {
-            let divided = at_data(&told, &homes(&told));
-            materials.plan = divided.plan;
-            homes(&materials.plan).sections(&divided.steps)
-        };
+        let (at_data, sections) = divided(&told, &homes, ground.placement().nodes());
+        materials.plan = Arc::clone(&at_data.plan);
         let stages = sections.iter().map(|_| <[Stage; 2]>::default()).collect();
+        let meter = materials.is_profiled;
+        let meter = meter.then(|| Meter::new(sections.len(), &session));
         let mut run = Run {
             id,
             ground: Arc::clone(ground),
@@ -180,11 +185,13 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
             session,
             materials,
             told,
+            at_data,
             scheduler: Arc::clone(scheduler),
             traffic: Mutex::default(),
             queued: AtomicUsize::new(0),
             untold: Mutex::default(),
             home: None,
+            meter,
             sections,
         };
         if id.home == ground.here() {
@@ -209,6 +216,12 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
         &self.materials.memory
     }
 
+    /// The plan as it is told.
+    pub(crate) fn told(&self) -> &Arc<Plan> {
+        &self.told
+    }
+
+    /// The plan as it is walked.
     pub(crate) fn plan(&self) -> &Arc<Plan> {
         &self.materials.plan
     }
@@ -253,8 +266,12 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
         } else {
             section.share
         };
-        let view = RemoteView::new(&self.ground, &self.session, share);
-        let lexicon = RemoteLexicon::new(&self.ground, &self.session);
+        let session = match &self.meter {
+            Some(meter) => meter.session(at),
+            None => &self.session,
+        };
+        let view = RemoteView::new(&self.ground, session, share);
+        let lexicon = RemoteLexicon::new(&self.ground, session);
         let now = self.materials.now;
         // Walks with one seed would draw the same numbers for different rows.
         let walk =
@@ -275,6 +292,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
                 runs_per_call: RUNS_PER_CALL,
                 ..Options::default()
             },
+            ticks: self.meter.as_ref().map(|_| self.ticks()),
         });
         (execution, is_walked)
     }
@@ -292,9 +310,10 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
         true
     }
 
-    /// Counts a table on its way.
-    pub(crate) fn ships(&self, count: impl FnOnce(&mut Shipped)) {
+    /// Counts a table on its way from a section.
+    pub(crate) fn ships(&self, at: At, count: impl Fn(&mut Shipped)) {
         count(&mut lock(&self.traffic).shipped);
+        self.notes(at, |figures| count(&mut figures.shipped));
     }
 
     /// What this node has shipped so far.
@@ -412,6 +431,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
             memory_bytes: materials.memory_bytes,
             chunk_rows: materials.chunk_rows as u64,
             seed: materials.seed,
+            is_profiled: materials.is_profiled,
             now: materials.now.to_string(),
             plan,
         })

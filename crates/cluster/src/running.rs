@@ -4,10 +4,11 @@
 //! being woken. It is walked on as an [`explore::Execution`] is: a call gives rows, or says what to wait for. Dropped, it ends everywhere.
 
 use crate::node::{Node, PartsQuery};
+use crate::run::figures::SectionOfNode;
 use crate::run::work::Advance;
 use crate::run::{At, Run, Shipped};
 use crate::terms::PartTerms;
-use explore::{Chunk, Prepared, Status, Stop, StopReason, WalkError};
+use explore::{Chunk, Prepared, Status, StepProfile, Stop, StopReason, WalkError};
 use rdf::Ticket;
 use std::sync::Arc;
 use std::time::Duration;
@@ -114,6 +115,37 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Running<P, T> {
     /// What the node that was asked has shipped so far.
     pub fn shipped(&self) -> Shipped {
         self.run.shipped()
+    }
+
+    /// What each section did on each node, as far as they have said it: all of it once all rows were given. Nothing where it is
+    /// not profiled.
+    pub fn done_by_section(&self) -> Vec<SectionOfNode> {
+        self.run.done_by_section()
+    }
+
+    /// What each step of the plan did on all nodes, as far as they have said it. Nothing where it is not profiled.
+    pub fn profile(&self) -> Vec<StepProfile> {
+        let done = self.done_by_section();
+        if done.is_empty() {
+            return Vec::new();
+        }
+        let mut profile = vec![StepProfile::default(); self.run.told().steps.len()];
+        for section in &done {
+            let start = self.run.sections[section.section].steps.start;
+            for (at, step) in (start..).zip(&section.figures.steps) {
+                let at_data = &self.run.at_data;
+                let Some(sum) = profile.get_mut(at_data.told(at)) else {
+                    continue;
+                };
+                if at_data.gives_rows(at) {
+                    sum.add(step);
+                } else {
+                    // A part of the step that whoever asked ends.
+                    sum.nanoseconds = sum.nanoseconds.saturating_add(step.nanoseconds);
+                }
+            }
+        }
+        profile
     }
 
     /// Ends it on all nodes.

@@ -25,6 +25,9 @@ pub(crate) enum Slot<T> {
     Here(T),
 }
 
+/// Keys of a segment that a node has, from a place on.
+pub type KeyPage = Arc<Vec<VertexId>>;
+
 /// What is wanted of all nodes together.
 #[derive(Clone, Debug)]
 pub(crate) enum Want {
@@ -40,6 +43,8 @@ pub(crate) enum Want {
     Statistics,
     /// Where a segment of a node's part lies.
     Where(u16, SegmentKey),
+    /// Pages of the keys that nodes have of a segment: each of a node, from a place on; so many keys.
+    KeyPages(SegmentKey, Vec<(u16, u64)>, u64),
 }
 
 /// Something wanted, on its way: whom what was asked, and what came.
@@ -81,7 +86,7 @@ impl Asked {
             want,
             number: session.kept().next_asked(),
             questions,
-            memory: Arc::clone(&session.memory),
+            memory: Arc::clone(&session.shared.memory),
         }
     }
 
@@ -172,6 +177,7 @@ pub(crate) struct Kept {
     /// By the number of what was asked, answers of some that it was asked of.
     come: HashMap<u64, Vec<Option<Come>>>,
     asked: u64,
+    pub(crate) pages: HashMap<(SegmentKey, u16, u64), Slot<KeyPage>>,
     failure: Option<Failure>,
     pub(crate) fetched: Fetched,
     /// Drawn on the budget.
@@ -197,8 +203,14 @@ pub struct Fetched {
     pub read_bytes: u64,
 }
 
-/// See the module's documentation.
+/// See the module's documentation. Several may share what came, each with figures of its own.
 pub(crate) struct Session {
+    shared: Arc<Shared>,
+    own: Mutex<Fetched>,
+}
+
+/// What sessions of one query share on a node.
+struct Shared {
     memory: Memory,
     kept: Mutex<Kept>,
 }
@@ -211,19 +223,39 @@ const ITEM_BYTES: u64 = 48;
 
 impl Session {
     pub(crate) fn new(memory: Memory) -> Session {
+        let kept = Mutex::default();
         Session {
-            memory,
-            kept: Mutex::default(),
+            shared: Arc::new(Shared { memory, kept }),
+            own: Mutex::default(),
+        }
+    }
+
+    /// Another one that shares what came, with figures of its own.
+    pub(crate) fn beside(&self) -> Session {
+        Session {
+            shared: Arc::clone(&self.shared),
+            own: Mutex::default(),
         }
     }
 
     pub(crate) fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.kept()
+    }
+
+    /// What was asked through this one alone.
+    pub(crate) fn own(&self) -> Fetched {
+        *self.own.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts what is asked.
+    pub(crate) fn count(&self, kept: &mut Kept, count: impl Fn(&mut Fetched)) {
+        count(&mut kept.fetched);
+        count(&mut self.own.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Draws memory for what is on its way.
     pub(crate) fn draw(&self, bytes: u64) -> Result<(), Failure> {
-        self.memory.try_reserve(bytes)?;
+        self.shared.memory.try_reserve(bytes)?;
         self.kept().bytes += bytes;
         Ok(())
     }
@@ -231,15 +263,16 @@ impl Session {
     /// Gives some of it back.
     pub(crate) fn give_back(&self, bytes: u64) {
         self.kept().bytes -= bytes;
-        self.memory.release(bytes);
+        self.shared.memory.release(bytes);
     }
 
     /// Counts lists that were read, in so many reads of so many bytes.
     pub(crate) fn has_read(&self, lists: u64, reads: u64, bytes: u64) {
-        let fetched = &mut self.kept().fetched;
-        fetched.lists_read += lists;
-        fetched.reads += reads;
-        fetched.read_bytes += bytes;
+        self.count(&mut self.kept(), |fetched| {
+            fetched.lists_read += lists;
+            fetched.reads += reads;
+            fetched.read_bytes += bytes;
+        });
     }
 
     /// Ends it: whoever asks is told why.
@@ -254,18 +287,24 @@ impl Session {
             Want::IdsOfKeys(_, keys) => keys.iter().map(Vec::len).sum::<usize>() as u64,
             _ => 0,
         };
-        if let Err(refused) = self.memory.try_reserve(asked_bytes) {
+        if let Err(refused) = self.shared.memory.try_reserve(asked_bytes) {
             kept.failure.get_or_insert(refused.into());
             return None;
         }
         let bytes = held.into_iter().map(Held::into_bytes).sum::<u64>() + asked_bytes;
         kept.bytes += bytes;
-        kept.fetched.bytes += bytes;
+        self.count(&mut kept, |fetched| fetched.bytes += bytes);
         kept.keep(asked, answers)
     }
 }
 
-impl Drop for Session {
+impl Shared {
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Shared {
     fn drop(&mut self) {
         self.memory.release(self.kept().bytes);
     }
@@ -327,6 +366,14 @@ impl Kept {
                     {
                         let keys = keys.into_iter().map(|key| Slot::Here(key.map(Arc::from)));
                         self.keys.extend(ids.iter().copied().zip(keys));
+                    }
+                }
+            }
+            Want::KeyPages(segment, pages, _) => {
+                for ((node, from), answer) in pages.iter().zip(answers) {
+                    if let Answer::Set(page) = answer {
+                        let name = (*segment, *node, *from);
+                        self.pages.insert(name, Slot::Here(Arc::new(page)));
                     }
                 }
             }

@@ -6,7 +6,7 @@
 use crate::ask::Asks;
 use crate::ground::Ground;
 use crate::lexicon::RemoteLexicon;
-use crate::session::{Fetched, Session};
+use crate::session::{Fetched, KeyPage, Session, Slot};
 use crate::share::Share;
 use crate::terms::PartTerms;
 use crate::view::RemoteView;
@@ -15,7 +15,7 @@ use query::statistics::Statistics;
 use rdf::{Progress, Ticket};
 use std::sync::Arc;
 use std::time::Duration;
-use store::view::{GraphView, ViewError};
+use store::view::{GraphView, SegmentKey, ViewError};
 
 /// See the module's documentation. A copy is the same visit.
 pub struct Visit<P, T> {
@@ -67,6 +67,29 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Visit<P, T> {
                 return Ok(Err(ticket));
             }
         }
+    }
+
+    /// Pages of the keys that nodes have of a segment, each of a node, from a place on, in their order: so many keys each, fewer
+    /// where they end. An error within: they come with this ticket, and are then to be asked
+    /// for again. At most 8192 keys come of a node.
+    pub fn key_pages(
+        &self,
+        segment: SegmentKey,
+        pages: &[(u16, u64)],
+        len: u64,
+    ) -> Result<Result<Vec<KeyPage>, Ticket>, ViewError> {
+        let mut asks = Asks::new(&self.ground, &self.session)?;
+        asks.key_pages(segment, pages, len);
+        if let Progress::Pending(ticket) = asks.send() {
+            return Ok(Err(ticket));
+        }
+        let kept = self.session.kept();
+        kept.failure()?;
+        let page = |(node, from): &(u16, u64)| match kept.pages.get(&(segment, *node, *from)) {
+            Some(Slot::Here(page)) => Arc::clone(page),
+            _ => unreachable!("pages are asked for before they are read"),
+        };
+        Ok(Ok(pages.iter().map(page).collect()))
     }
 
     /// Blocks until a ticket of this node completes, but not much longer than `patience`; whether it has.

@@ -8,20 +8,28 @@
 //!
 //! | module | about |
 //! |---|---|
+//! | `figures` | what each node of this process did, for metrics |
+//! | `found` | what a section did on each node |
 //! | `open` | how the nodes come to be |
 //! | `member` | this process as one node of many: it joins, waits and leaves |
 //! | `roster` | which nodes are there, since when, and who was refused |
 //! | [`runner`] | the threads of the nodes of this process |
+//! | `sections` | what a plan says of its sections, before and after it was walked |
 //! | [`walk`] | a query, walked over the parts |
 
+mod figures;
+mod found;
 mod member;
 mod open;
 mod roster;
 pub mod runner;
+pub(crate) mod sections;
 pub(crate) mod terms;
 mod walk;
 
 pub use cluster::{Fetched, Figures, Mode, Shipped};
+pub use fabric::Counts;
+pub use figures::NodeFigures;
 pub use member::{ClusterState, Member, MemberError, MemberOptions};
 pub use open::{NodeOptions, part_node};
 pub use roster::{MemberState, RefusedState, Seen, Teller};
@@ -136,9 +144,22 @@ impl PartNodes {
     ) -> (Arc<PartNode>, PartVisit) {
         let ground = self.nodes[0].ground();
         let start = cluster::start(plan, ids, ground.kind());
-        let owner = start.map(|vertex| ground.placement().owner(vertex));
+        match start {
+            Some(vertex) => self.visit_at(vertex, budget),
+            None => self.visit(budget),
+        }
+    }
+
+    /// A query's look at the graph, from the owner of a vertex where that is a node of this process, else from the node whose turn
+    /// it is.
+    pub(crate) fn visit_at(
+        &self,
+        vertex: VertexId,
+        budget: &Arc<Budget>,
+    ) -> (Arc<PartNode>, PartVisit) {
+        let owner = self.nodes[0].ground().placement().owner(vertex);
         let mut nodes = self.nodes.iter();
-        match owner.and_then(|owner| nodes.find(|node| node.ground().here() == owner)) {
+        match nodes.find(|node| node.ground().here() == owner) {
             Some(node) => (
                 Arc::clone(node),
                 Visit::new(node.ground(), Arc::clone(budget) as Arc<_>),

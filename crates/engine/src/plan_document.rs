@@ -9,12 +9,15 @@
 //!   "spent": { "parse": 0.00012, "plan": 0.00004, "samples": 0.0 }, "warnings": [] }
 //! ```
 //!
+//! Over parts `parts` says how many nodes there are and lists the sections of the plan (`parts::sections`).
+//!
 //! Read back, it is printed as `--explain` and `--profile` print one of this process.
 //!
 //! `found` is there after a run that was profiled, and of the outer steps; `spent` is seconds. Where there is a device, `device` says in
 //! words what became of the plan there, or would; after a run that began there each outer step has `on_device`, and of those
 //! that are true only the last has `found`. O(plan).
 
+use crate::parts::sections::Sections;
 use crate::prepared::{Query, Timings};
 use query::explain::{Outline, OutlinedStep, StepProfile, q_error};
 use serde_json::{Value, json};
@@ -47,6 +50,9 @@ impl Query {
         });
         if let Some(device) = device {
             document["device"] = device.into();
+        }
+        if let Some(sections) = self.sections() {
+            document["parts"] = sections.document();
         }
         document.to_string()
     }
@@ -83,6 +89,7 @@ fn step(step: &OutlinedStep) -> Value {
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanDocument {
     outline: Outline,
+    sections: Option<Sections>,
     timings: Timings,
     /// What its query probably did not mean.
     pub warnings: Vec<String>,
@@ -104,6 +111,7 @@ impl PlanDocument {
                 device: document["device"].as_str().map(str::to_owned),
                 steps: read_steps(document.get("steps")?)?,
             },
+            sections: Sections::read(&document["parts"]),
             timings: Timings {
                 parse: spent("parse"),
                 plan: spent("plan"),
@@ -115,12 +123,19 @@ impl PlanDocument {
 
     /// The plan with its estimates, for people.
     pub fn explain(&self) -> String {
-        self.outline.text(false)
+        let mut text = self.outline.text(false);
+        if let Some(sections) = &self.sections {
+            sections.write(&mut text);
+        }
+        text
     }
 
     /// The plan with what each step did, for people.
     pub fn explain_profile(&self) -> String {
         let mut text = self.outline.text(true);
+        if let Some(sections) = &self.sections {
+            sections.write(&mut text);
+        }
         self.timings.write(&mut text);
         text
     }

@@ -6,10 +6,12 @@
 use crate::accelerator::DeviceReport;
 use crate::error::QueryError;
 use crate::moment::Graph;
+use crate::parts::sections::Sections;
 use crate::parts::terms::Terms;
 use crate::request::context::{Context, Effort, PlannedQuery};
 use crate::running::QueryId;
 use crate::stop::StopToken;
+use cluster::SectionOfNode;
 use explore::StepProfile;
 use oxrdf::Term;
 use query::explain::Outline;
@@ -64,6 +66,8 @@ pub(crate) struct Answered {
     pub(crate) profile: Vec<StepProfile>,
     /// What became of it on the device, where there is one.
     pub(crate) device: Option<DeviceReport>,
+    /// What each section did on each node, where it was profiled over parts.
+    pub(crate) sections: Vec<SectionOfNode>,
 }
 
 impl Answered {
@@ -210,7 +214,22 @@ impl Query {
 
     /// The plan with its estimates, for people.
     pub fn explain(&self) -> String {
-        self.outline().text(false)
+        let mut text = self.outline().text(false);
+        if let Some(sections) = self.sections() {
+            sections.write(&mut text);
+        }
+        text
+    }
+
+    /// The sections of the plan, where the graph is in parts.
+    pub(crate) fn sections(&self) -> Option<Sections> {
+        let parts = self.graph.parts.as_ref()?;
+        let mode = self.context.mode.unwrap_or(parts.mode());
+        let plan = Arc::new(self.written_out().into_owned());
+        let (ids, prefixes) = (&self.constants, &self.prefixes);
+        let sections = Sections::of(parts, mode, (&plan, ids), prefixes);
+        let answered = self.answered.as_ref();
+        Some(sections.with(answered.map_or(&[], |answered| &answered.sections)))
     }
 
     /// The plan as values, with what each step did in a run that was profiled.
@@ -273,6 +292,9 @@ impl Query {
             return self.explain();
         }
         let mut text = self.outline().text(true);
+        if let Some(sections) = self.sections() {
+            sections.write(&mut text);
+        }
         self.timings.write(&mut text);
         text
     }

@@ -214,7 +214,7 @@ impl<'a> Execution<'_, 'a> {
         if accelerator.is_none() && workers <= 1 {
             return Ok(Answered {
                 profile: self.alone(consume)?,
-                device: None,
+                ..Answered::default()
             });
         }
         self.walk_widely(accelerator, workers, consume)
@@ -242,6 +242,7 @@ impl<'a> Execution<'_, 'a> {
                 return Ok(Answered {
                     profile,
                     device: Some(report),
+                    ..Answered::default()
                 });
             }
             others => others,
@@ -258,6 +259,7 @@ impl<'a> Execution<'_, 'a> {
         Ok(Answered {
             profile: profile?,
             device: report,
+            ..Answered::default()
         })
     }
 

@@ -102,7 +102,12 @@ pub struct Origin<G> {
     pub stop: Arc<dyn Stop + Send>,
     /// How it is walked.
     pub options: Options<'static>,
+    /// A clock in nanoseconds, for the profile, in place of the one of `options`.
+    pub ticks: Option<Arc<Ticks>>,
 }
+
+/// A clock in nanoseconds.
+pub type Ticks = dyn Fn() -> u64 + Send + Sync;
 
 /// An [`Origin`] whose ground is of any kind.
 trait Owner: Send + Sync {
@@ -139,13 +144,12 @@ impl<G: Ground> Owner for Origin<G> {
         let steps = self.walked();
         let (views, lexicon) = (self.ground.views(), self.ground.lexicon());
         let limits = self.limits();
+        let mut options: Options<'p> = self.options;
+        if let Some(ticks) = &self.ticks {
+            options.clock = Some(&**ticks);
+        }
         Box::new(Walk::section(
-            prepared,
-            views,
-            lexicon,
-            limits,
-            self.options,
-            steps,
+            prepared, views, lexicon, limits, options, steps,
         ))
     }
 }

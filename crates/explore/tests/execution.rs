@@ -41,6 +41,7 @@ fn origin<G: Ground>(ground: G, plan: &Arc<Plan>, steps: Option<Range<usize>>) -
         memory: Arc::new(Unlimited),
         stop: Arc::new(Unlimited),
         options: Options::default(),
+        ticks: None,
     }
 }
 

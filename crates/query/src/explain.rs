@@ -67,6 +67,21 @@ impl Plan {
             .collect()
     }
 
+    /// A slot as plans are printed: `?x`.
+    pub fn slot_text(&self, slot: Slot) -> String {
+        let names = PlanNames::default();
+        Printer { plan: self, names }.slot(slot)
+    }
+
+    /// A constant as plans are printed, IRIs shortened by these prefixes (prefix without colon, IRI).
+    pub fn constant_text(&self, prefixes: &[(String, String)], constant: ConstantId) -> String {
+        let names = PlanNames {
+            prefixes,
+            ..PlanNames::default()
+        };
+        Printer { plan: self, names }.constant(constant)
+    }
+
     /// The plan with its estimates.
     pub fn explain(&self) -> String {
         self.explain_with(&[], None)
@@ -324,7 +339,7 @@ fn factor(value: f64) -> String {
 }
 
 /// A time, with a unit that people read.
-fn time(nanos: f64) -> String {
+pub fn time(nanos: f64) -> String {
     if nanos < 1e3 {
         format!("{nanos:.0} ns")
     } else if nanos < 1e6 {

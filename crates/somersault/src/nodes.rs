@@ -1,8 +1,8 @@
 //! A graph in parts: nodes of this process, and this process as one of many.
 
 pub use engine::parts::{
-    ClusterState, Fetched, Figures, Member, MemberError, MemberOptions, MemberState, Mode,
-    NodeOptions, PartNodes, RefusedState, Seen, Shipped, Teller,
+    ClusterState, Counts, Fetched, Figures, Member, MemberError, MemberOptions, MemberState, Mode,
+    NodeFigures, NodeOptions, PartNodes, RefusedState, Seen, Shipped, Teller,
 };
 pub use rdf::{Placement, PlacementError};
 pub use store::cut::Deal;

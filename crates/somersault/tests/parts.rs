@@ -1,5 +1,7 @@
 //! A store cut into parts, as the command line does it: what is checked, what is refused, what is left behind.
 
+mod inside;
+
 use somersault::load::{Request as LoadRequest, Source, Syntax, Unwatched, load};
 use somersault::nodes::{Mode, NodeOptions};
 use somersault::output::Collected;

@@ -15,8 +15,8 @@ use super::outbox::{Outbox, Parcel, Target};
 use super::table::Table;
 use super::{At, Run};
 use crate::held::Held;
-use crate::home::{Home, Place};
-use crate::message::{Message, Mode};
+use crate::home::Way;
+use crate::message::Message;
 use crate::terms::PartTerms;
 use explore::local::LocalTerms;
 use explore::{Chunk, Execution, WalkError};
@@ -97,7 +97,7 @@ impl Outbox {
                 continue;
             }
             *made += 1;
-            send(run, at.section + 1, target, parcel)?;
+            send(run, at, target, parcel)?;
         }
         let bytes = self.bytes();
         if let Some(held) = &mut self.held {
@@ -146,38 +146,30 @@ impl Outbox {
         T: PartTerms,
     {
         let here = run.ground.here();
+        let placement = run.ground.placement();
         let next = &run.sections[at.section + 1];
         let mut all_to = |target: Target| self.tables.entry(target).or_default().append(chunk);
-        let home = match next.place {
-            Place::Here => return all_to((here, at.in_place)),
-            Place::Together => return all_to((run.id.home, false)),
-            Place::Home(_) if run.mode == Mode::InPlace => return all_to((here, true)),
-            Place::Home(home) => home,
+        let (slot, is_chosen) = match next.way(run.mode, placement.nodes()) {
+            Way::Stays => return all_to((here, at.in_place)),
+            Way::Meets => return all_to((run.id.home, false)),
+            Way::Fetches => return all_to((here, true)),
+            Way::Spreads => {
+                return (0..placement.nodes()).for_each(|node| all_to((node, false)));
+            }
+            Way::ToOwner(vertex) => return all_to((placement.owner(vertex), false)),
+            Way::ToOwners(slot) => (slot, false),
+            Way::Chosen(slot) => (slot, true),
         };
-        let placement = run.ground.placement();
-        match home {
-            Home::All if run.mode == Mode::ForkJoin || placement.nodes() == 1 => {
-                (0..placement.nodes()).for_each(|node| all_to((node, false)));
-            }
-            // With rows of its own each node would look at its share of what all have.
-            Home::All => all_to((here, true)),
-            Home::Vertex(vertex) => all_to((placement.owner(vertex), false)),
-            Home::Column(slot) => {
-                let places = by_owner(run, chunk, slot);
-                let fetches =
-                    run.mode == Mode::Dynamic && is_fetching_cheaper(run, at, chunk, slot, &places);
-                for (node, places) in places {
-                    let target = if fetches {
-                        (here, node != here)
-                    } else {
-                        (node, false)
-                    };
-                    self.tables
-                        .entry(target)
-                        .or_default()
-                        .gather(chunk, &places);
-                }
-            }
+        let places = by_owner(run, chunk, slot);
+        let fetches = is_chosen && is_fetching_cheaper(run, at, chunk, slot, &places);
+        for (node, places) in places {
+            let target = if fetches {
+                (here, node != here)
+            } else {
+                (node, false)
+            };
+            let table = self.tables.entry(target).or_default();
+            table.gather(chunk, &places);
         }
     }
 }
@@ -270,7 +262,7 @@ fn pack_one(
 
 fn send<P, T>(
     run: &Arc<Run<P, T>>,
-    section: usize,
+    at: At,
     (to, in_place): Target,
     parcel: Parcel,
 ) -> Result<(), WalkError>
@@ -279,10 +271,11 @@ where
     T: PartTerms,
 {
     let here = run.ground.here();
+    let section = at.section + 1;
     match parcel {
         Parcel::Here(rows) => {
             if in_place {
-                run.ships(|shipped| shipped.kept += rows.count);
+                run.ships(at, |shipped| shipped.kept += rows.count);
             }
             let accepted = run.accept(here, At { section, in_place }, rows);
             accepted.map_err(|failure| ViewError::from(failure).into())
@@ -293,7 +286,7 @@ where
                 return Err(damage.into());
             }
             let is_answer = run.is_last(section);
-            run.ships(|shipped| {
+            run.ships(at, |shipped| {
                 shipped.tables += 1;
                 let counted = if is_answer {
                     &mut shipped.answer

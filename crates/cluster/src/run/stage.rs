@@ -15,6 +15,7 @@ use query::wire::Rows;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 pub(super) const IDLE: u8 = 0;
 pub(super) const QUEUED: u8 = 1;
@@ -67,6 +68,8 @@ pub(crate) struct Work {
     pub(super) is_over: bool,
     /// Whether it has given its last rows and that has to be said.
     pub(super) is_through: bool,
+    /// Since when it is worked on, by the fabric's clock, of a query that is profiled.
+    pub(super) since: Option<Duration>,
 }
 
 pub(super) fn lock<V>(mutex: &Mutex<V>) -> MutexGuard<'_, V> {

@@ -52,7 +52,13 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
         if self.queued.load(Ordering::Acquire) > 0 {
             return;
         }
+        // Held until all is sent: nobody else's later figures may be overtaken by these.
+        let _order = self.saying();
         let untold = std::mem::take(&mut *lock(&self.untold));
+        for (place, took) in untold.iter().enumerate() {
+            let (section, in_place) = (took.section as usize, took.in_place);
+            self.says(At { section, in_place }, u64::from(place == 0));
+        }
         if !untold.is_empty() {
             // Where that does not arrive the one that asked is away, and wants to know nothing.
             let _ = self

@@ -5,7 +5,7 @@ use super::table::{Arriving, failure};
 use super::{At, Run, WINDOW};
 use crate::message::{Message, Took};
 use crate::terms::PartTerms;
-use explore::{Chunk, Status, WalkError};
+use explore::{Chunk, Execution, Status, WalkError};
 use rdf::Ticket;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -84,7 +84,23 @@ impl Stage {
         T: PartTerms,
     {
         let mut work = lock(&self.work);
-        let work = &mut *work;
+        work.since = run.is_profiled().then(|| run.ground.fabric().now());
+        let advanced = self.advance_by(run, at, out, &mut work);
+        note_time(run, at, &mut work);
+        advanced
+    }
+
+    fn advance_by<P, T>(
+        &self,
+        run: &Arc<Run<P, T>>,
+        at: At,
+        out: &mut Chunk,
+        work: &mut Work,
+    ) -> Result<Advance, WalkError>
+    where
+        P: GraphView + Send + Sync + 'static,
+        T: PartTerms,
+    {
         for _ in 0..CALLS {
             if run.halt.is_over() {
                 work.execution = None;
@@ -108,7 +124,11 @@ impl Stage {
             if let Some(is_walked) = work.is_walked.take() {
                 is_walked.store(true, Ordering::Relaxed);
             }
-            match execution.next(out)? {
+            let status = execution.next(out)?;
+            if status == Status::Rows {
+                run.notes(at, |figures| figures.rows_out += out.rows());
+            }
+            match status {
                 Status::Rows if run.is_last(at.section) => return Ok(Advance::Rows),
                 Status::Rows => work.outbox.take(run, at, execution, out, &mut work.made)?,
                 Status::Yield => {}
@@ -145,6 +165,7 @@ impl Stage {
             let mut inbox = lock(&self.inbox);
             if let Some(Came { from, rows, held }) = inbox.tables.pop_front() {
                 drop(inbox);
+                run.notes(at, |figures| figures.rows_in += rows.count);
                 let start = run.sections[at.section].steps.start;
                 let arriving = execution.prepared(|prepared| {
                     let columns = prepared.columns_before(start);
@@ -224,6 +245,7 @@ where
     if *owed < ROOM_TABLES {
         return;
     }
+    run.notes(at, |figures| figures.words += 1);
     let room = Message::Room {
         query: run.id,
         section: at.section as u32,
@@ -240,6 +262,7 @@ where
     T: PartTerms,
 {
     if work.taken > 0 || work.made > 0 || work.is_through {
+        note_time(run, at, work);
         run.took(Took {
             section: at.section as u32,
             tables: std::mem::take(&mut work.taken),
@@ -247,5 +270,20 @@ where
             in_place: at.in_place,
             is_through: std::mem::take(&mut work.is_through),
         });
+    }
+}
+
+/// Notes how long it was worked on since the last time that was noted, where the query is profiled.
+fn note_time<P, T>(run: &Arc<Run<P, T>>, at: At, work: &mut Work)
+where
+    P: GraphView + Send + Sync + 'static,
+    T: PartTerms,
+{
+    if let Some(since) = work.since {
+        let now = run.ground.fabric().now();
+        work.since = Some(now);
+        let execution = work.execution.as_ref();
+        let steps = || execution.map(Execution::profile).unwrap_or_default();
+        run.worked(at, now.saturating_sub(since), steps);
     }
 }

@@ -358,6 +358,7 @@ impl<'p> Simulation<'p> {
             memory_bytes: 1 << 30,
             stop: Arc::clone(&self.stop) as Arc<_>,
             time: Some(time),
+            is_profiled: false,
         });
         self.tell(|| format!("node {} is asked, {:?}", planned.home, planned.mode));
         match started {

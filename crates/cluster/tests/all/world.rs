@@ -497,6 +497,7 @@ impl World {
             memory_bytes: 1 << 30,
             stop: Arc::new(Unlimited),
             time: None,
+            is_profiled: false,
         };
         let mut running = self.nodes[home]
             .start(question)

@@ -24,8 +24,7 @@ impl Query {
         end: &mut AtEnd<'_>,
     ) -> Result<Answered, QueryError> {
         let walked = self.over_parts(parts, consume, end);
-        walked.map_err(|error| explained(&self.context.token, error))?;
-        Ok(Answered::default())
+        walked.map_err(|error| explained(&self.context.token, error))
     }
 
     fn over_parts(
@@ -33,7 +32,7 @@ impl Query {
         parts: &PartNodes,
         consume: &mut Consumer<'_>,
         end: &mut AtEnd<'_>,
-    ) -> Result<(), QueryError> {
+    ) -> Result<Answered, QueryError> {
         let token = &self.context.token;
         let limits = Limits {
             memory: &*self.context.budget,
@@ -55,6 +54,7 @@ impl Query {
             memory_bytes: self.context.shared.options.query_memory_bytes,
             stop: Arc::new(token.clone()),
             time: left.map(|left| left.max(Duration::from_millis(1))),
+            is_profiled: self.profiling,
         })?;
         let view = visit.view();
         let mut chunk = Chunk::new();
@@ -72,6 +72,11 @@ impl Query {
             }
         }
         let ended = running.prepared(|prepared| end(prepared, limits));
-        ended.expect("it has ended, so it was prepared")
+        ended.expect("it has ended, so it was prepared")?;
+        Ok(Answered {
+            profile: running.profile(),
+            sections: running.done_by_section(),
+            device: None,
+        })
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Base units only (seconds, bytes). A few dozen lines do what is needed, so there is no library.
 
+mod nodes;
+
 use crate::metrics::{BOUNDS_US, Metrics, Outcome, Series, get};
 use crate::response::{reading, text};
 use crate::run::job::Engine;
@@ -57,6 +59,7 @@ fn to_text(server: &ServerState) -> String {
             write_device(&mut page, device);
         }
         write_changes(&mut page, engine.as_ref());
+        nodes::write(&mut page, &engine.node_figures());
     }
     page.text
 }

@@ -8,6 +8,7 @@ use crate::run::job::{ChangeJob, Changed, Contents, Done, Engine, Job, Started, 
 use somersault::budget::Pool;
 use somersault::device::DeviceFigures;
 use somersault::dump;
+use somersault::nodes::NodeFigures;
 use somersault::output::{Rows, Sink};
 use somersault::running::{QueryId, Running};
 use somersault::stop::{Pace, StopToken};
@@ -134,6 +135,11 @@ impl Engine for Database {
 
     fn device_figures(&self) -> Option<DeviceFigures> {
         Database::device_figures(self)
+    }
+
+    fn node_figures(&self) -> Vec<NodeFigures> {
+        let parts = self.parts();
+        parts.map_or_else(Vec::new, |parts| parts.figures())
     }
 
     fn contents(&self) -> Contents {

@@ -8,6 +8,7 @@
 use crate::request::{ChangeRequest, Explain, QueryRequest};
 use somersault::budget::Pool;
 use somersault::device::DeviceFigures;
+use somersault::nodes::NodeFigures;
 use somersault::output::Sink;
 use somersault::running::{QueryId, Running};
 use somersault::stop::{Pace, StopToken};
@@ -54,6 +55,10 @@ pub(crate) trait Engine: Send + Sync + 'static {
     /// What the device did for queries; `None` where there is none.
     fn device_figures(&self) -> Option<DeviceFigures> {
         None
+    }
+    /// What the nodes of this process did, where its graph is in parts.
+    fn node_figures(&self) -> Vec<NodeFigures> {
+        Vec::new()
     }
     /// What the store holds.
     fn contents(&self) -> Contents;
