@@ -566,6 +566,9 @@ pub struct Dump {
     /// Only this named graph, as triples
     #[arg(long, value_name = "IRI")]
     pub graph: Option<String>,
+    /// Open the parts of a directory, or cut the store into parts, with so many nodes of this process
+    #[arg(long, value_name = "N")]
+    pub nodes: Option<u16>,
     /// Where to write; - is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
@@ -583,6 +586,9 @@ pub struct Stats {
     /// Print what the planner knows, as JSON: `query --statistics` plans by it
     #[arg(long, conflicts_with = "json")]
     pub planner: bool,
+    /// Of the parts of a directory, or of a store that is cut into parts, with so many nodes of this process
+    #[arg(long, value_name = "N", requires = "planner")]
+    pub nodes: Option<u16>,
 }
 
 /// `generate ...`

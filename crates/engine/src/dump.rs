@@ -3,43 +3,17 @@
 //! Memory is bounded by a batch, whatever the store's size. Quads come grouped by predicate, then
 //! by subject: the order in which they lie, so that reading is sequential. Each quad comes once.
 
+pub(crate) mod error;
+
+pub use error::DumpError;
+
 use crate::moment::Graph;
-use crate::moment::scan::{self, Batch, QuadSelection};
+use crate::moment::scan::{Batch, QuadSelection};
+use crate::parts::statements::Statements;
 use oxrdf::{GraphNameRef, NamedNodeRef, NamedOrBlankNodeRef, QuadRef, TermRef};
-use rdf::{Lexicon, LexiconError, PredicateId, TermBuffer, VertexId};
+use rdf::{Lexicon, TermBuffer, VertexId};
 use std::io;
-use store::view::{GraphView, ViewError};
-
-/// Why a dump ended before its last quad.
-#[derive(Debug, thiserror::Error)]
-pub enum DumpError {
-    /// The graph could not be read.
-    #[error(transparent)]
-    View(#[from] ViewError),
-    /// A term could not be read.
-    #[error(transparent)]
-    Lexicon(#[from] LexiconError),
-    /// The quads could not be written.
-    #[error("cannot write: {0}")]
-    Output(#[from] io::Error),
-    /// The store holds what RDF does not allow in this place.
-    #[error("predicate {0:?}: a stored quad is not RDF; run `somersault check`")]
-    NotRdf(PredicateId),
-    /// No graph has this name.
-    #[error("there is no graph <{0}>")]
-    NoSuchGraph(String),
-}
-
-/// Refuses a graph in parts, of which nothing is here.
-fn whole(graph: &Graph) -> Result<(), DumpError> {
-    match &graph.parts {
-        None => Ok(()),
-        Some(parts) => Err(DumpError::View(ViewError::Elsewhere {
-            node: parts.nodes()[0].ground().here(),
-            what: "graphs in parts are not given as documents yet".to_owned(),
-        })),
-    }
-}
+use store::view::GraphView;
 
 /// Gives every quad of a part to `take`, those of a named graph as quads of the default graph.
 pub(crate) fn part(
@@ -47,15 +21,15 @@ pub(crate) fn part(
     part: QuadSelection,
     take: &mut dyn FnMut(QuadRef<'_>) -> io::Result<()>,
 ) -> Result<u64, DumpError> {
-    whole(graph)?;
+    let statements = Statements::of(graph);
     let mut total = 0;
     let mut terms = [(); 3].map(|()| TermBuffer::for_output());
     let mut name = (None, TermBuffer::new());
-    scan::scan(graph, part, &mut |predicate, batch: &Batch| {
+    statements.scan(part, &mut |predicate, batch: &Batch| {
         if name.0 != Some(predicate) {
             name.1.clear();
-            let vertex = graph.snapshot.predicate_vertex(predicate);
-            graph.dictionary.terms(&[vertex], &mut name.1)?;
+            let vertex = statements.predicate_vertex(predicate);
+            statements.terms(&[vertex], &mut name.1)?;
             name.0 = Some(predicate);
         }
         let Some(TermRef::NamedNode(name)) = name.1.get(0) else {
@@ -65,10 +39,10 @@ pub(crate) fn part(
         subjects.clear();
         objects.clear();
         graphs.clear();
-        graph.dictionary.terms(&batch.subjects, subjects)?;
-        graph.dictionary.terms(&batch.objects, objects)?;
+        statements.terms(&batch.subjects, subjects)?;
+        statements.terms(&batch.objects, objects)?;
         match part {
-            QuadSelection::EachNamed => graph.dictionary.terms(&batch.graphs, graphs)?,
+            QuadSelection::EachNamed => statements.terms(&batch.graphs, graphs)?,
             QuadSelection::Default | QuadSelection::Named(_) => {
                 (0..batch.subjects.len()).for_each(|_| graphs.push_unbound());
             }
@@ -85,7 +59,8 @@ pub(crate) fn part(
         }
         Ok(())
     })?;
-    match graph.damage() {
+    let of_parts = graph.parts.as_ref().and_then(|parts| parts.damage());
+    match graph.damage().or(of_parts) {
         Some(damage) => Err(damage.into()),
         None => Ok(total),
     }
@@ -97,7 +72,7 @@ pub fn all(
     take: &mut dyn FnMut(QuadRef<'_>) -> io::Result<()>,
 ) -> Result<u64, DumpError> {
     let mut quads = part(graph, QuadSelection::Default, take)?;
-    if !graph.snapshot.named_graphs()?.is_empty() {
+    if !Statements::of(graph).named_graphs()?.is_empty() {
         quads += part(graph, QuadSelection::EachNamed, take)?;
     }
     Ok(quads)
@@ -114,12 +89,16 @@ pub fn named(
 
 /// The id of a named graph that holds something; [`DumpError::NoSuchGraph`] where there is none.
 pub fn find(graph: &Graph, name: &str) -> Result<VertexId, DumpError> {
-    whole(graph)?;
+    find_in(&Statements::of(graph), name)
+}
+
+/// [`find`], with other memory or whoever may stop it.
+pub(crate) fn find_in(statements: &Statements<'_>, name: &str) -> Result<VertexId, DumpError> {
     let mut ids = Vec::new();
     // A name is looked up as it is: a lenient load may have made a graph of any.
     let term = NamedNodeRef::new_unchecked(name);
-    graph.dictionary.ids(&[term.into()], &mut ids)?;
-    let known = graph.snapshot.named_graphs()?;
+    statements.ids(&[term.into()], &mut ids)?;
+    let known = statements.named_graphs()?;
     assert_eq!(ids.len(), 1, "a lexicon answers for each term");
     let found = ids[0].filter(|id| known.binary_search(id).is_ok());
     found.ok_or_else(|| DumpError::NoSuchGraph(name.to_owned()))

@@ -5,24 +5,24 @@
 //! [`crate::moment::scan`], whatever the graph's size: decoded columns are given out as they are, and no triple
 //! is made of them. Statements of named graphs, where the store is read, are rows of four columns.
 
-use crate::dump::{self, DumpError};
+use crate::dump;
+use crate::dump::error::DumpError;
 use crate::error::{Kind, QueryError, Unit};
 use crate::moment::Graph;
-use crate::moment::scan::{self, Batch, QuadSelection};
+use crate::moment::scan::{Batch, QuadSelection};
 use crate::output::decode::Distinct;
 use crate::output::{Rows, Sink};
-use crate::parts::refused;
+use crate::parts::statements::Statements;
 use crate::request::shared::Shared;
 use crate::run::Finished;
 use crate::running::{Entry, QueryId};
 use crate::stop::{Pace, StopReason, StopToken, outdated};
 use crate::units::format_duration;
 use oxrdf::TermRef;
-use rdf::{Lexicon, PredicateId, Tag, TermBuffer, VertexId};
+use rdf::{PredicateId, Tag, TermBuffer, VertexId};
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use store::view::GraphView;
 
 /// Triples given to the sink together.
 const BATCH: usize = 1024;
@@ -35,6 +35,14 @@ pub struct GraphRead {
     parts: Vec<QuadSelection>,
     token: StopToken,
     entry: Entry,
+    /// What it may hold of what comes from nodes.
+    memory_bytes: u64,
+}
+
+/// A reader's time begins.
+fn token(shared: &Shared, timeout: Option<Duration>) -> StopToken {
+    let longest = shared.options.timeout;
+    shared.reader_token(timeout.map_or(longest, |asked| asked.min(longest)))
 }
 
 impl GraphRead {
@@ -46,16 +54,18 @@ impl GraphRead {
         timeout: Option<Duration>,
     ) -> Result<Option<GraphRead>, QueryError> {
         let graph = shared.graph();
-        if graph.parts.is_some() {
-            return Err(refused("give graphs as documents"));
-        }
+        let token = token(shared, timeout);
         let part = match name {
             None => QuadSelection::Default,
-            Some(name) => match dump::find(&graph, name) {
-                Ok(id) => QuadSelection::Named(id),
-                Err(DumpError::NoSuchGraph(_)) => return Ok(None),
-                Err(error) => return Err(failure(error)),
-            },
+            Some(name) => {
+                let memory_bytes = shared.options.query_memory_bytes;
+                let statements = Statements::within(&graph, memory_bytes, &token);
+                match dump::find_in(&statements, name) {
+                    Ok(id) => QuadSelection::Named(id),
+                    Err(DumpError::NoSuchGraph(_)) => return Ok(None),
+                    Err(error) => return Err(error.into()),
+                }
+            }
         };
         let what = name.map_or_else(|| "default graph".to_owned(), |name| format!("<{name}>"));
         Ok(Some(GraphRead::new(
@@ -63,7 +73,7 @@ impl GraphRead {
             graph,
             vec![part],
             &what,
-            timeout,
+            token,
         )))
     }
 
@@ -73,14 +83,16 @@ impl GraphRead {
         timeout: Option<Duration>,
     ) -> Result<GraphRead, QueryError> {
         let graph = shared.graph();
-        if graph.parts.is_some() {
-            return Err(refused("give graphs as documents"));
-        }
+        let token = token(shared, timeout);
+        let memory_bytes = shared.options.query_memory_bytes;
+        let statements = Statements::within(&graph, memory_bytes, &token);
+        let named = statements.named_graphs().map_err(QueryError::from)?;
+        drop(statements);
         let mut parts = vec![QuadSelection::Default];
-        if !graph.snapshot.named_graphs()?.is_empty() {
+        if !named.is_empty() {
             parts.push(QuadSelection::EachNamed);
         }
-        Ok(GraphRead::new(shared, graph, parts, "store", timeout))
+        Ok(GraphRead::new(shared, graph, parts, "store", token))
     }
 
     fn new(
@@ -88,11 +100,8 @@ impl GraphRead {
         graph: Arc<Graph>,
         parts: Vec<QuadSelection>,
         what: &str,
-        timeout: Option<Duration>,
+        token: StopToken,
     ) -> GraphRead {
-        let longest = shared.options.timeout;
-        let timeout = timeout.map_or(longest, |asked| asked.min(longest));
-        let token = shared.reader_token(timeout);
         let entry = shared
             .running
             .enter(&format!("# read {what}"), token.clone());
@@ -101,6 +110,7 @@ impl GraphRead {
             parts,
             token,
             entry,
+            memory_bytes: shared.options.query_memory_bytes,
         }
     }
 
@@ -137,28 +147,34 @@ impl GraphRead {
         sink.graph_head(&[])
             .map_err(crate::output::answer::output)?;
         let mut triples = 0;
+        let statements = Statements::within(&self.graph, self.memory_bytes, &self.token);
         for part in &self.parts {
-            triples += self.give(*part, sink)?;
+            triples += self.give(&statements, *part, sink)?;
         }
         self.graph.sound()?;
         sink.finish().map_err(crate::output::answer::output)?;
         Ok(Finished {
             rows: triples,
             exec: begun.elapsed(),
-            peak_bytes: 0,
+            peak_bytes: statements.peak_bytes(),
         })
     }
 
     /// Gives those of a part to the sink; says how many there are.
-    fn give(&self, part: QuadSelection, sink: &mut dyn Sink) -> Result<u64, QueryError> {
+    fn give(
+        &self,
+        statements: &Statements<'_>,
+        part: QuadSelection,
+        sink: &mut dyn Sink,
+    ) -> Result<u64, QueryError> {
         let mut columns = Columns::of(part);
         let mut triples = 0;
         let mut stopped = None;
-        let read = scan::scan(&self.graph, part, &mut |predicate, batch| {
-            columns.name(&self.graph, predicate)?;
+        let read = statements.scan(part, &mut |predicate, batch| {
+            columns.name(statements, predicate)?;
             let mut from = 0;
             while from < batch.subjects.len() {
-                let len = columns.decode(&self.graph, batch, from)?;
+                let len = columns.decode(statements, batch, from)?;
                 assert!(len > 0, "each batch gets further");
                 sink.rows(&columns.rows)?;
                 from += len;
@@ -170,9 +186,10 @@ impl GraphRead {
             }
             Ok(())
         });
-        read.map_err(|error| match stopped {
-            Some(reason) => self.stopped(reason),
-            None => failure(error),
+        read.map_err(|error| {
+            let of_nodes = matches!(error, DumpError::Nodes(_));
+            let stopped = stopped.or_else(|| self.token.reason().filter(|_| of_nodes));
+            stopped.map_or_else(|| error.into(), |reason| self.stopped(reason))
         })?;
         Ok(triples)
     }
@@ -222,14 +239,18 @@ impl Columns {
 
 impl Columns {
     /// Names the predicate of the triples that come.
-    fn name(&mut self, graph: &Graph, predicate: PredicateId) -> Result<(), DumpError> {
+    fn name(
+        &mut self,
+        statements: &Statements<'_>,
+        predicate: PredicateId,
+    ) -> Result<(), DumpError> {
         if self.predicate == Some(predicate) {
             return Ok(());
         }
         let names = &mut self.rows.columns[1];
         names.clear();
-        let vertex = graph.snapshot.predicate_vertex(predicate);
-        graph.dictionary.terms(&[vertex], names)?;
+        let vertex = statements.predicate_vertex(predicate);
+        statements.terms(&[vertex], names)?;
         if !matches!(names.get(0), Some(TermRef::NamedNode(_))) {
             return Err(DumpError::NotRdf(predicate));
         }
@@ -238,7 +259,12 @@ impl Columns {
     }
 
     /// Decodes triples from `from` on, as many as their text allows; gives their number, at least one.
-    fn decode(&mut self, graph: &Graph, batch: &Batch, from: usize) -> Result<usize, DumpError> {
+    fn decode(
+        &mut self,
+        statements: &Statements<'_>,
+        batch: &Batch,
+        from: usize,
+    ) -> Result<usize, DumpError> {
         assert_eq!(
             batch.subjects.len(),
             batch.objects.len(),
@@ -257,7 +283,7 @@ impl Columns {
             len = self
                 .distinct
                 .decode(ids, BATCH_BYTES, terms, |ids, terms| {
-                    graph.dictionary.terms_within(ids, BATCH_BYTES, terms)
+                    statements.terms_within(ids, BATCH_BYTES, terms)
                 })?;
         }
         let is_subject = |id: &VertexId| matches!(id.tag(), Some(Tag::Iri | Tag::Blank));
@@ -273,12 +299,15 @@ impl Columns {
     }
 }
 
-fn failure(error: DumpError) -> QueryError {
-    match error {
-        DumpError::Output(error) => crate::output::answer::output(error),
-        DumpError::NoSuchGraph(_) => QueryError::new(Kind::Internal, error),
-        DumpError::View(_) | DumpError::Lexicon(_) | DumpError::NotRdf(_) => {
-            QueryError::new(Kind::Damaged, error)
+impl From<DumpError> for QueryError {
+    fn from(error: DumpError) -> QueryError {
+        match error {
+            DumpError::Output(error) => crate::output::answer::output(error),
+            DumpError::NoSuchGraph(_) => QueryError::new(Kind::Internal, error),
+            DumpError::Nodes(error) => error,
+            DumpError::View(error) => error.into(),
+            DumpError::Lexicon(error) => error.into(),
+            DumpError::NotRdf(_) => QueryError::new(Kind::Damaged, error),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! A graph in parts: this process is a node of it, or several.
 //!
 //! A database over parts answers as one over a whole graph does, from the same texts through the same plans to the same
-//! formats; what differs is where it looks ([`Visit`] for what is no walk) and how it is walked ([`walk`]). Changes, streams
-//! and whatever reads the files of a whole store are refused.
+//! formats; what differs is where it looks ([`Visit`] for what is no walk) and how it is walked ([`walk`]). Documents of whole
+//! graphs are read in batches. Changes, streams and whatever reads the files of a whole store are refused.
 //!
 //! The node that is asked plans with the statistics of all parts, which prove nothing, and without samples.
 //!
@@ -12,6 +12,7 @@
 //! | `found` | what a section did on each node |
 //! | `open` | how the nodes come to be |
 //! | `member` | this process as one node of many: it joins, waits and leaves |
+//! | `reading`, `scan`, `statements` | every statement of the graph, for documents |
 //! | `roster` | which nodes are there, since when, and who was refused |
 //! | [`runner`] | the threads of the nodes of this process |
 //! | `sections` | what a plan says of its sections, before and after it was walked |
@@ -21,9 +22,12 @@ mod figures;
 mod found;
 mod member;
 mod open;
+mod reading;
 mod roster;
 pub mod runner;
+mod scan;
 pub(crate) mod sections;
+pub(crate) mod statements;
 pub(crate) mod terms;
 mod walk;
 
@@ -35,7 +39,6 @@ pub use open::{NodeOptions, part_node};
 pub use roster::{MemberState, RefusedState, Seen, Teller};
 
 use crate::budget::{Budget, Pool};
-use crate::error::{Kind, QueryError};
 use crate::open_error::OpenError;
 use cluster::Visit;
 use query::plan::Plan;
@@ -229,10 +232,4 @@ impl PartNodes {
         }
         Ok(())
     }
-}
-
-/// What a database over parts does not do.
-pub(crate) fn refused(what: &str) -> QueryError {
-    QueryError::new(Kind::Unsupported, format!("a cluster does not {what} yet"))
-        .with_hint("ask a store that is whole")
 }

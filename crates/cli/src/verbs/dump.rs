@@ -22,7 +22,7 @@ pub fn run(flags: &Dump, file: Option<&Path>) -> Outcome {
     let layers = settings::layers(file)?;
     let config = settings::check(&layers)?;
     let format = format(flags)?;
-    let database = open::unasked(&flags.location, &config)?;
+    let database = open::unasked(&flags.location, flags.nodes, &config)?;
     let has_graphs = database.summary().named_graphs > 0;
     let holds_graphs = matches!(format, Format::NQuads | Format::TriG | Format::JsonLd);
     if flags.graph.is_none() && has_graphs && !holds_graphs {
@@ -80,6 +80,7 @@ fn write(graph: &Graph, flags: &Dump, format: Format, output: impl Write) -> Out
 fn failure(error: DumpError) -> Failure {
     match error {
         DumpError::Output(error) => Failure::from(error),
+        DumpError::Nodes(error) => super::query::failure(error),
         DumpError::View(_) | DumpError::Lexicon(_) | DumpError::NotRdf(_) => {
             Failure::new(Code::Integrity, error)
         }

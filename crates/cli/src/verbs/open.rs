@@ -73,9 +73,13 @@ pub fn in_nodes(whole: Database, spread: Nodes, config: &Config) -> Result<Datab
     whole.in_nodes(&deal, &run, &options).map_err(failure)
 }
 
-/// A store directory of which no query is asked that a device could help with.
-pub fn unasked(location: &Path, config: &Config) -> Result<Database, Failure> {
-    Database::open(location, &options(&without_device(config), config)?).map_err(failure)
+/// As [`store_in_nodes`], where no query is asked that a device could help with.
+pub fn unasked(location: &Path, nodes: Option<u16>, config: &Config) -> Result<Database, Failure> {
+    let spread = Nodes {
+        nodes,
+        execution: None,
+    };
+    store_in_nodes(location, spread, &without_device(config))
 }
 
 /// A store directory whose heavy queries may begin on this device.

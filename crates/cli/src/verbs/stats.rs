@@ -16,7 +16,7 @@ use std::path::Path;
 pub fn run(flags: &Stats, file: Option<&Path>) -> Outcome {
     let config = settings::check(&settings::layers(file)?)?;
     if flags.planner {
-        let database = open::unasked(&flags.location, &config)?;
+        let database = open::unasked(&flags.location, flags.nodes, &config)?;
         let statistics = database.planner_statistics();
         let statistics = statistics.map_err(super::query::failure)?;
         writeln!(io::stdout().lock(), "{statistics}")?;

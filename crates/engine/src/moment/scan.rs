@@ -42,8 +42,7 @@ pub(crate) fn scan<E: From<ViewError>>(
         part,
         take,
         keys: Vec::new(),
-        rows: Vec::new(),
-        batch: Batch::default(),
+        expansion: Expansion::default(),
     };
     for predicate in graph.snapshot.predicates() {
         scan.predicate(predicate)?;
@@ -56,8 +55,7 @@ struct Scan<'s, E> {
     part: QuadSelection,
     take: &'s mut dyn FnMut(PredicateId, &Batch) -> Result<(), E>,
     keys: Vec<VertexId>,
-    rows: Vec<u32>,
-    batch: Batch,
+    expansion: Expansion,
 }
 
 impl<E: From<ViewError>> Scan<'_, E> {
@@ -90,15 +88,46 @@ impl<E: From<ViewError>> Scan<'_, E> {
     }
 
     fn lists(&mut self, segment: SegmentKey) -> Result<(), E> {
-        let scope = match self.part {
+        let mut lists = Lists::new();
+        let snapshot = &self.graph.snapshot;
+        let scope = self.part.scope();
+        let progress = snapshot.lists(segment, &self.keys, scope, &mut lists)?;
+        assert_eq!(progress, Progress::Ready, "the local view never waits");
+        let take = &mut *self.take;
+        let mut of_predicate = |batch: &Batch| take(segment.predicate, batch);
+        self.expansion
+            .give(&lists, &self.keys, self.part, &mut of_predicate)
+    }
+}
+
+impl QuadSelection {
+    /// Where its quads are found.
+    pub(crate) fn scope(self) -> GraphScope<'static> {
+        match self {
             QuadSelection::Default => GraphScope::Default,
             QuadSelection::EachNamed => GraphScope::EachNamed,
             QuadSelection::Named(graph) => GraphScope::Named(graph),
-        };
-        let mut lists = Lists::new();
-        let snapshot = &self.graph.snapshot;
-        let progress = snapshot.lists(segment, &self.keys, scope, &mut lists)?;
-        assert_eq!(progress, Progress::Ready, "the local view never waits");
+        }
+    }
+}
+
+/// Lists on their way into batches.
+#[derive(Default)]
+pub(crate) struct Expansion {
+    rows: Vec<u32>,
+    batch: Batch,
+}
+
+impl Expansion {
+    /// Gives the rows of the lists of these keys, which were asked for in the scope of the selection.
+    pub(crate) fn give<E: From<ViewError>>(
+        &mut self,
+        lists: &Lists<'_>,
+        keys: &[VertexId],
+        selection: QuadSelection,
+        take: &mut dyn FnMut(&Batch) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let binds_graph = selection.scope().binds_graph();
         let mut cursor = ListCursor::default();
         loop {
             let Batch {
@@ -110,10 +139,10 @@ impl<E: From<ViewError>> Scan<'_, E> {
             subjects.clear();
             objects.clear();
             graphs.clear();
-            let bound = scope.binds_graph().then_some(&mut *graphs);
+            let bound = binds_graph.then_some(&mut *graphs);
             let done = lists.expand(&mut cursor, BATCH, &mut self.rows, objects, bound)?;
-            subjects.extend(self.rows.iter().map(|row| self.keys[*row as usize]));
-            match self.part {
+            subjects.extend(self.rows.iter().map(|row| keys[*row as usize]));
+            match selection {
                 QuadSelection::EachNamed => {}
                 QuadSelection::Default => graphs.resize(objects.len(), GraphScope::DEFAULT_GRAPH),
                 QuadSelection::Named(graph) => graphs.resize(objects.len(), graph),
@@ -123,7 +152,7 @@ impl<E: From<ViewError>> Scan<'_, E> {
                 "columns of a batch are equally long"
             );
             if !objects.is_empty() {
-                (self.take)(segment.predicate, &self.batch)?;
+                take(&self.batch)?;
             }
             if done {
                 return Ok(());

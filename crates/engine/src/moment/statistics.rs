@@ -15,10 +15,11 @@
 
 use super::Graph;
 use crate::error::{Kind, QueryError};
+use crate::parts::statements::Statements;
 use oxrdf::Term;
 use query::planner::Planner;
 use query::statistics::{CharacteristicSet, PredicateStatistics, Statistics};
-use rdf::{Lexicon, TermBuffer, VertexId};
+use rdf::{TermBuffer, VertexId};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -145,7 +146,9 @@ impl<'g> Writer<'g> {
         let out_sets = self.sets(&known.out_sets);
         let in_sets = self.sets(&known.in_sets);
         let mut terms = TermBuffer::new();
-        graph.dictionary.terms(&self.vertices, &mut terms)?;
+        let statements = Statements::of(graph);
+        let told = statements.terms(&self.vertices, &mut terms);
+        told.map_err(QueryError::from)?;
         assert_eq!(
             terms.len(),
             self.places.len(),
@@ -175,11 +178,6 @@ struct Reader {
 
 impl Reader {
     fn new(graph: &Graph, texts: &[String]) -> Result<Reader, QueryError> {
-        if graph.parts.is_some() {
-            return Err(refused(
-                "the graph is in parts, whose statistics are their nodes'",
-            ));
-        }
         let terms: Result<Vec<Term>, QueryError> = texts
             .iter()
             .map(|text| {
@@ -190,7 +188,8 @@ impl Reader {
         let terms = terms?;
         let terms: Vec<_> = terms.iter().map(Term::as_ref).collect();
         let mut vertices = Vec::with_capacity(terms.len());
-        graph.dictionary.ids(&terms, &mut vertices)?;
+        let found = Statements::of(graph).ids(&terms, &mut vertices);
+        found.map_err(QueryError::from)?;
         assert_eq!(
             vertices.len(),
             texts.len(),
@@ -198,7 +197,10 @@ impl Reader {
         );
         Ok(Reader {
             vertices,
-            type_vertex: graph.snapshot.type_vertex(),
+            type_vertex: match graph.parts {
+                None => graph.snapshot.type_vertex(),
+                Some(_) => graph.planner.statistics().type_vertex,
+            },
         })
     }
 

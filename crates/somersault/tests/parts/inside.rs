@@ -2,7 +2,7 @@
 
 use crate::support::loaded;
 use serde_json::Value;
-use somersault::nodes::{Mode, NodeOptions, Placement};
+use somersault::nodes::{Deal, Mode, NodeOptions, Placement};
 use somersault::output::Collected;
 use somersault::{Database, Options, PlanDocument, Request};
 use testkit::graph::Format;
@@ -25,7 +25,7 @@ fn spread(nodes: u16) -> Database {
     let placement = Placement::in_turn(nodes, 2, 64).expect("a placement");
     let whole = loaded(&graph(), Format::Turtle, 1).expect("it loads");
     let nodes = NodeOptions::default();
-    let spread = whole.in_nodes(&placement, &nodes, &Options::default());
+    let spread = whole.in_nodes(&Deal::By(placement), &nodes, &Options::default());
     spread.expect("the nodes start")
 }
 
