@@ -93,7 +93,7 @@ impl<'b> Reader<'b> {
         Ok(taken)
     }
 
-    fn word(&mut self) -> Result<u64, Malformed> {
+    pub(crate) fn word(&mut self) -> Result<u64, Malformed> {
         let bytes = self.take(8)?;
         Ok(u64::from_le_bytes(bytes.try_into().expect("8 were taken")))
     }

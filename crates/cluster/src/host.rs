@@ -1,5 +1,6 @@
 //! What a node is given by whoever runs it: memory, other endpoints, and somebody to do its work.
 
+use crate::span::Span;
 use explore::{MemoryBudget, Service, Stop};
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,4 +21,10 @@ pub trait Host: Send + Sync + 'static {
     /// There is work: somebody should call [`Node::work`](crate::Node::work). Called often, from any thread, and must not
     /// block.
     fn wake(&self);
+
+    /// A query that is followed has ended on this node: what it did there, with times of the fabric's clock, which is at `now`. Must not
+    /// block. By default nobody is told.
+    fn followed(&self, spans: Vec<Span>, now: Duration) {
+        let _ = (spans, now);
+    }
 }

@@ -35,7 +35,9 @@ pub mod running;
 mod session;
 pub mod share;
 mod sizes;
+mod span;
 pub mod terms;
+pub mod trace;
 pub mod view;
 pub mod visit;
 
@@ -53,6 +55,8 @@ pub use run::figures::{SectionFigures, SectionOfNode};
 pub use running::Running;
 pub use session::{Fetched, KeyPage};
 pub use share::Share;
+pub use span::Span;
 pub use terms::PartTerms;
+pub use trace::Trace;
 pub use view::RemoteView;
 pub use visit::Visit;

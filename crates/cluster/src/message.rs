@@ -18,6 +18,8 @@
 use crate::bytes::{Malformed, Reader, Writer};
 use crate::question::Question;
 use crate::run::figures::Did;
+use crate::trace::Trace;
+use std::fmt;
 
 /// Bytes of an answer that go in one message: longer ones go in pieces, so that others' messages pass between them.
 pub(crate) const PIECE_BYTES: usize = 1 << 18;
@@ -31,6 +33,19 @@ pub struct QueryId {
     pub life: u64,
     /// Its number there.
     pub number: u64,
+}
+
+impl QueryId {
+    /// Its three numbers.
+    pub(crate) fn numbers(self) -> [u64; 3] {
+        [self.home.into(), self.life, self.number]
+    }
+}
+
+impl fmt::Display for QueryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:x}.{}", self.home, self.life, self.number)
+    }
 }
 
 /// How the rows of a section come to where its steps are walked; see [`crate::run`].
@@ -62,6 +77,8 @@ pub(crate) struct Begin {
     pub(crate) seed: u64,
     /// Whether it wants to be told what each section did.
     pub(crate) is_profiled: bool,
+    /// What the receiver's work is part of, where the query is followed.
+    pub(crate) trace: Option<Trace>,
     /// What `NOW()` gives.
     pub(crate) now: String,
     /// As `query::wire` writes it.
@@ -358,6 +375,7 @@ impl Begin {
         out.number(self.chunk_rows);
         out.number(self.seed);
         out.byte(u8::from(self.is_profiled));
+        Trace::write(self.trace, out);
         out.bytes(self.now.as_bytes());
         out.0.extend_from_slice(&self.plan);
     }
@@ -371,6 +389,7 @@ impl Begin {
             chunk_rows: from.number()?,
             seed: from.number()?,
             is_profiled: from.truth()?,
+            trace: Trace::read(from)?,
             now: from.text()?.to_owned(),
             plan: from.rest().to_vec(),
         })
@@ -464,6 +483,10 @@ mod tests {
             chunk_rows: 1024,
             seed: 9,
             is_profiled: mode == Mode::InPlace,
+            trace: (mode == Mode::ForkJoin).then_some(Trace {
+                trace: u128::MAX - 4,
+                parent: 3,
+            }),
             now: "2020-01-01T00:00:00Z".to_owned(),
             plan: vec![1, 2, 3],
         };

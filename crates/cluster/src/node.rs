@@ -25,6 +25,7 @@ use crate::run::stage::Stage;
 use crate::run::{At, Materials, Run};
 use crate::session::Session;
 use crate::terms::PartTerms;
+use crate::trace::Trace;
 use crate::visit::Visit;
 use explore::{MemoryBudget, Service, Stop};
 use fabric::Event;
@@ -67,6 +68,8 @@ pub struct PartsQuery<P, T> {
     pub time: Option<Duration>,
     /// Whether each node says what its sections did ([`Running::done_by_section`](crate::Running::done_by_section)).
     pub is_profiled: bool,
+    /// What it is part of, where it is followed: each node then gives what it did to its [`Host`].
+    pub trace: Option<Trace>,
 }
 
 /// See the module's documentation.
@@ -189,6 +192,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
             memory: question.memory,
             service: self.service(&halt),
             is_profiled: question.is_profiled,
+            trace: question.trace,
         };
         let id = {
             let mut state = self.state();
@@ -269,6 +273,11 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
         let (run, _) = self.state().end(id, None);
         if let Some(run) = run {
             self.note(&run);
+            let spans = run.spans();
+            if !spans.is_empty() {
+                let now = self.ground.fabric().now();
+                self.scheduler.host().followed(spans, now);
+            }
             run.halt.end();
             run.stages.iter().flatten().for_each(Stage::clear);
         }
@@ -509,6 +518,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
             memory: host.memory(begin.memory_bytes),
             service: self.service(&halt),
             is_profiled: begin.is_profiled,
+            trace: begin.trace,
         };
         let session = Arc::new(Session::new(Arc::clone(&materials.memory)));
         Ok(Run::new(

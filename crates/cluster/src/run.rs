@@ -35,6 +35,7 @@ use crate::message::{Begin, Message, Mode, QueryId, Took};
 use crate::session::Session;
 use crate::share::Share;
 use crate::terms::PartTerms;
+use crate::trace::Trace;
 use crate::view::RemoteView;
 use explore::{Execution, MemoryBudget, Options, Origin, Service, Stop};
 use figures::Meter;
@@ -76,6 +77,8 @@ pub(crate) struct Materials {
     pub(crate) service: Option<Arc<dyn Service + Send>>,
     /// Whether it is told what each section did.
     pub(crate) is_profiled: bool,
+    /// What it is part of, where it is followed.
+    pub(crate) trace: Option<Trace>,
 }
 
 /// Rows that went from one section of a query to the next, on the nodes that say so.
@@ -149,6 +152,8 @@ pub(crate) struct Run<P, T> {
     untold: Mutex<Vec<Took>>,
     home: Option<Mutex<AtHome>>,
     meter: Option<Meter>,
+    /// What it is part of and when it began here, where it is followed.
+    followed: Option<(Trace, Duration)>,
 }
 
 fn lock<V>(mutex: &Mutex<V>) -> MutexGuard<'_, V> {
@@ -174,7 +179,8 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
         let (at_data, sections) = divided(&told, &homes, ground.placement().nodes());
         materials.plan = Arc::clone(&at_data.plan);
         let stages = sections.iter().map(|_| <[Stage; 2]>::default()).collect();
-        let meter = materials.is_profiled;
+        let followed = materials.trace.map(|trace| (trace, ground.fabric().now()));
+        let meter = materials.is_profiled || followed.is_some();
         let meter = meter.then(|| Meter::new(sections.len(), &session));
         let mut run = Run {
             id,
@@ -192,6 +198,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
             untold: Mutex::default(),
             home: None,
             meter,
+            followed,
             sections,
         };
         if id.home == ground.here() {
@@ -432,6 +439,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
             chunk_rows: materials.chunk_rows as u64,
             seed: materials.seed,
             is_profiled: materials.is_profiled,
+            trace: self.trace_below(),
             now: materials.now.to_string(),
             plan,
         })

@@ -5,6 +5,7 @@
 
 use crate::accelerator::Accelerator;
 use crate::federation::ServiceClient;
+use crate::parts::Spans;
 use std::sync::Arc;
 use std::time::Duration;
 use store::log::OpenOptions as LogOptions;
@@ -44,6 +45,8 @@ pub struct Options {
     /// Who asks other endpoints for `SERVICE`, and reads documents for `LOAD`; `None`: both are
     /// refused.
     pub service: Option<Arc<dyn ServiceClient>>,
+    /// Who is given what nodes of this process did of queries that are followed.
+    pub spans: Option<Arc<dyn Spans>>,
     /// A device that heavy queries begin on.
     pub accelerator: Option<Arc<Accelerator>>,
     /// Bytes of log after which changes are written into the store's files.
@@ -75,6 +78,7 @@ impl std::fmt::Debug for Options {
             .field("update_slice", &self.update_slice)
             .field("update_turn_quads", &self.update_turn_quads)
             .field("service", &self.service.is_some())
+            .field("spans", &self.spans.is_some())
             .field("accelerator", &self.accelerator)
             .field("checkpoint_log_bytes", &self.checkpoint_log_bytes)
             .field("log", &self.log)
@@ -103,6 +107,7 @@ impl Default for Options {
             // Some 100 ms.
             update_turn_quads: 1 << 16,
             service: None,
+            spans: None,
             accelerator: None,
             checkpoint_log_bytes: 64 << 20,
             // Long enough for clients to come back with their next change, see docs/formats/log.md.

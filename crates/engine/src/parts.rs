@@ -14,6 +14,7 @@
 //! | `member` | this process as one node of many: it joins, waits and leaves |
 //! | `reading`, `scan`, `statements` | every statement of the graph, for documents |
 //! | `roster` | which nodes are there, since when, and who was refused |
+//! | `spans` | what nodes did of queries that are followed, for whoever exports it |
 //! | [`runner`] | the threads of the nodes of this process |
 //! | `sections` | what a plan says of its sections, before and after it was walked |
 //! | [`walk`] | a query, walked over the parts |
@@ -27,16 +28,18 @@ mod roster;
 pub mod runner;
 mod scan;
 pub(crate) mod sections;
+mod spans;
 pub(crate) mod statements;
 pub(crate) mod terms;
 mod walk;
 
-pub use cluster::{Fetched, Figures, Mode, Shipped};
+pub use cluster::{Fetched, Figures, Mode, QueryId, SectionFigures, Shipped, Span, Trace};
 pub use fabric::Counts;
 pub use figures::NodeFigures;
 pub use member::{ClusterState, Member, MemberError, MemberOptions};
 pub use open::{NodeOptions, part_node};
 pub use roster::{MemberState, RefusedState, Seen, Teller};
+pub use spans::{SpanAt, Spans};
 
 use crate::budget::{Budget, Pool};
 use crate::open_error::OpenError;

@@ -51,6 +51,9 @@ impl Query {
         if let Some(device) = device {
             document["device"] = device.into();
         }
+        if let Some(trace) = self.context.trace {
+            document["trace"] = trace.to_string().into();
+        }
         if let Some(sections) = self.sections() {
             document["parts"] = sections.document();
         }

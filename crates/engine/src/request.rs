@@ -35,7 +35,7 @@ pub(crate) mod warnings;
 use crate::moment::Graph;
 use crate::moment::statistics::ForeignStatistics;
 use crate::options::Options;
-use crate::parts::Mode;
+use crate::parts::{Mode, Trace};
 use crate::stop::Pace;
 use learnt::Learnt;
 use query::parse::ParseOptions;
@@ -89,6 +89,9 @@ pub struct Request<'a> {
     pub keep_empty: bool,
     /// How rows come to what they need, where the graph is in parts; `None`: as the database has it.
     pub execution: Option<Mode>,
+    /// What it is part of, where it is followed; each node of a graph in parts then says what it did
+    /// ([`crate::Options::spans`]).
+    pub trace: Option<Trace>,
     /// Who shares the processors between this query and others; `None`: it never waits for others.
     pub pace: Option<Arc<dyn Pace>>,
 }

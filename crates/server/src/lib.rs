@@ -38,6 +38,7 @@ mod listener;
 mod metrics;
 mod opening;
 mod options;
+pub mod otlp;
 pub mod outbound;
 mod prompt;
 mod request;

@@ -30,6 +30,7 @@ use crate::run::account::BodyAccount;
 use access::Client;
 use document::Content;
 use negotiate::Accepted;
+use somersault::nodes::Trace;
 use somersault::{Graph, GraphTarget, Learnt, Precondition, WriteMode};
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,6 +74,8 @@ pub(crate) struct QueryRequest {
     pub pinned: Option<Arc<Graph>>,
     /// Whether its plan is wanted instead of its answer.
     pub explain: Option<Explain>,
+    /// What it is part of, where its sender follows it (`traceparent`).
+    pub trace: Option<Trace>,
 }
 
 /// What is told of a plan.

@@ -9,6 +9,7 @@
 mod gpu;
 mod keys;
 mod node;
+mod values;
 
 pub use gpu::GpuConfig;
 pub use keys::KEYS;
@@ -17,9 +18,10 @@ pub use node::NodeConfig;
 use engine::units::{UnitError, format_size, parse_duration, parse_sample_from, parse_size};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
+use values::{address, addresses, count, given, host, joined, list, size_or_none, yes_or_no};
 
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,6 +98,9 @@ pub enum ConfigError {
     },
 }
 
+/// OpenTelemetry's name of a collector's address; ours is over it.
+const OTLP_ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
+
 const TOKENS: &str = "auth.tokens";
 const ANONYMOUS: &str = "auth.anonymous";
 const ALLOW_UPDATE: &str = "server.allow_update";
@@ -154,6 +159,14 @@ impl Layers {
         I: IntoIterator<Item = (String, String)>,
     {
         for (name, value) in variables {
+            if name == OTLP_ENDPOINT && !value.is_empty() {
+                let key = "trace.otlp_endpoint";
+                let is_given = matches!(self.values.get(key), Some((_, Origin::Environment(_))));
+                if !is_given {
+                    self.set(key, value, Origin::Environment(name))?;
+                }
+                continue;
+            }
             let Some(rest) = name.strip_prefix("SOMERSAULT_") else {
                 continue;
             };
@@ -231,13 +244,7 @@ impl Layers {
             })?,
             bind: self.read("server.bind", address)?,
             connections: self.read("server.connections", count)?,
-            proxies: self.read("server.proxies", |text| {
-                let address = |text: &String| {
-                    let address = text.parse();
-                    address.map_err(|_| format!("`{text}` is no IP address"))
-                };
-                list(text).iter().map(address).collect()
-            })?,
+            proxies: self.read("server.proxies", addresses)?,
             spool_limit_bytes: self.size("server.spool_limit", 4 << 30)?,
             spool_folder: self.read("server.spool_folder", |text| match text {
                 "auto" => Ok(None),
@@ -266,6 +273,7 @@ impl Layers {
             live_answer_bytes: self.size("live.answer_memory", 64 << 20)?,
             union_default_graph: self.read("query.union_default_graph", yes_or_no)?,
             services: self.read("service.allow", |text| Ok(list(text)))?,
+            otlp_endpoint: self.read("trace.otlp_endpoint", |text| Ok(given(text)))?,
             load_memory_bytes: self.size("load.memory_limit", 2 << 30)?,
             load_threads: self.count_or("load.threads", machine.cores)?,
             gpu: self.gpu()?,
@@ -465,6 +473,8 @@ pub struct Config {
     pub union_default_graph: bool,
     /// Prefixes of addresses that `SERVICE` may call and `LOAD` may read.
     pub services: Vec<String>,
+    /// The address of the collector that is told what nodes did of queries that are followed.
+    pub otlp_endpoint: Option<String>,
     /// Memory of a load before it spills.
     pub load_memory_bytes: u64,
     /// Threads of a load.
@@ -551,82 +561,6 @@ fn token(text: &str) -> Result<Token, String> {
         right,
         secret: secret.to_owned(),
     })
-}
-
-fn size_or_none(text: &str) -> Result<Option<u64>, String> {
-    match text {
-        "none" => Ok(None),
-        text => parse_size(text).map(Some).map_err(|e| e.to_string()),
-    }
-}
-
-fn yes_or_no(text: &str) -> Result<bool, String> {
-    match text {
-        "true" => Ok(true),
-        "false" => Ok(false),
-        _ => Err("expected true or false".to_owned()),
-    }
-}
-
-/// A list of a file in the form that a flag has.
-fn joined(list: Vec<toml::Value>) -> String {
-    let text = |value| match value {
-        toml::Value::String(text) => text,
-        toml::Value::Table(mut entry) if entry.len() == 2 => {
-            match (entry.remove("rights"), entry.remove("token")) {
-                (Some(toml::Value::String(rights)), Some(toml::Value::String(token))) => {
-                    format!("{rights}:{token}")
-                }
-                _ => "an entry is { token = \"...\" rights = \"read\" }".to_owned(),
-            }
-        }
-        other => other.to_string(),
-    };
-    list.into_iter().map(text).collect::<Vec<_>>().join(",")
-}
-
-/// An IP address or `localhost`, and a port. Other names are not resolved: they may be several
-/// addresses, and a server should listen where it was told to.
-fn address(text: &str) -> Result<SocketAddr, String> {
-    let numeric = match text.strip_prefix("localhost:") {
-        Some(port) => format!("127.0.0.1:{port}"),
-        None => text.to_owned(),
-    };
-    numeric.parse().map_err(|_| {
-        "expected an IP address (or localhost) and a port, as in 127.0.0.1:7272".to_owned()
-    })
-}
-
-/// The name of a host: without scheme, port and path, which make no difference, and whoever writes them
-/// expects that they do.
-fn host(text: &str) -> Result<String, String> {
-    let name = text.strip_suffix('.').unwrap_or(text);
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
-    let is_ipv6 = || {
-        let bare = name.strip_prefix('[')?.strip_suffix(']')?;
-        bare.parse::<Ipv6Addr>().ok()
-    };
-    if (!name.is_empty() && name.bytes().all(is_plain)) || is_ipv6().is_some() {
-        return Ok(name.to_ascii_lowercase());
-    }
-    Err(format!(
-        "`{text}` is no name of a host, as in kg.example: without scheme, port and path"
-    ))
-}
-
-fn list(text: &str) -> Vec<String> {
-    let parts = text.split(',').map(str::trim);
-    parts
-        .filter(|part| !part.is_empty())
-        .map(str::to_owned)
-        .collect()
-}
-
-fn count(text: &str) -> Result<usize, String> {
-    match text.parse::<usize>() {
-        Ok(number) if number > 0 => Ok(number),
-        _ => Err("expected a number above zero".to_owned()),
-    }
 }
 
 /// The one of these names that is most like a name, if one is like it at all.

@@ -2,7 +2,8 @@
 
 pub use engine::parts::{
     ClusterState, Counts, Fetched, Figures, Member, MemberError, MemberOptions, MemberState, Mode,
-    NodeFigures, NodeOptions, PartNodes, RefusedState, Seen, Shipped, Teller,
+    NodeFigures, NodeOptions, PartNodes, QueryId, RefusedState, SectionFigures, Seen, Shipped,
+    Span, SpanAt, Spans, Teller, Trace,
 };
 pub use rdf::{Placement, PlacementError};
 pub use store::cut::Deal;

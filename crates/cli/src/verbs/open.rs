@@ -7,6 +7,7 @@ use crate::exit::{Code, Failure};
 use crate::say::say;
 use crate::settings;
 use crate::verbs::input::{self, Input};
+use server::otlp::SpanExporter;
 use server::outbound::{AllowList, HttpServices};
 use somersault::config::Config;
 use somersault::device::{self, Accelerator, Offload};
@@ -32,7 +33,7 @@ pub fn store_in_nodes(
     match spread.nodes.filter(|_| first.is_dir()) {
         None => in_nodes(store(location, config)?, spread, config),
         Some(nodes) => {
-            let options = options(&without_device(config), config)?;
+            let options = options_of_nodes(config)?;
             let run = node_options(spread);
             Database::open_in_nodes(location, nodes, &run, &options).map_err(failure)
         }
@@ -45,7 +46,7 @@ pub fn member(
     execution: Option<Execution>,
     config: &Config,
 ) -> Result<Database, Failure> {
-    let options = options(&without_device(config), config)?;
+    let options = options_of_nodes(config)?;
     let run = NodeOptions {
         mode: execution.map(Into::into).unwrap_or_default(),
         workers: config.query_threads,
@@ -68,7 +69,7 @@ pub fn in_nodes(whole: Database, spread: Nodes, config: &Config) -> Result<Datab
     let deal = Deal::Evenly { nodes, shift: None };
     deal.check()
         .map_err(|error| Failure::new(Code::Usage, format!("--nodes: {error}")))?;
-    let options = options(&without_device(config), config)?;
+    let options = options_of_nodes(config)?;
     let run = node_options(spread);
     whole.in_nodes(&deal, &run, &options).map_err(failure)
 }
@@ -170,6 +171,18 @@ fn options(config: &Config, limits: &Config) -> Result<Options, Failure> {
         options.service = Some(Arc::new(HttpServices::new(allowed)));
     }
     options.accelerator = accelerator(config)?;
+    Ok(options)
+}
+
+/// The same for nodes, which use no device, and tell what they did of queries that are followed.
+fn options_of_nodes(config: &Config) -> Result<Options, Failure> {
+    let mut options = options(&without_device(config), config)?;
+    if let Some(collector) = &config.otlp_endpoint {
+        let exporter = SpanExporter::start(collector).map_err(|error| {
+            Failure::new(Code::Configuration, format!("trace.otlp_endpoint: {error}"))
+        })?;
+        options.spans = Some(Arc::new(exporter));
+    }
     Ok(options)
 }
 

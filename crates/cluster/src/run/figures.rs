@@ -40,6 +40,16 @@ impl SectionFigures {
         self.shipped.tables + self.fetched.questions + self.words
     }
 
+    /// Adds what another section did, but for its steps.
+    pub(crate) fn add(&mut self, other: &SectionFigures) {
+        self.rows_in += other.rows_in;
+        self.rows_out += other.rows_out;
+        self.shipped.add(other.shipped);
+        self.fetched.add(other.fetched);
+        self.words += other.words;
+        self.nanoseconds = self.nanoseconds.saturating_add(other.nanoseconds);
+    }
+
     fn write(&self, out: &mut Writer) {
         let (shipped, fetched) = (self.shipped, self.fetched);
         let numbers = [
@@ -158,6 +168,8 @@ pub(crate) struct Meter {
 /// The counters of a section, walked one way.
 struct Gauge {
     figures: Mutex<SectionFigures>,
+    /// When it was first worked on, and until when.
+    time: Mutex<Option<(Duration, Duration)>>,
     session: Arc<Session>,
 }
 
@@ -170,6 +182,7 @@ impl Meter {
     pub(crate) fn new(sections: usize, session: &Session) -> Meter {
         let gauge = || Gauge {
             figures: Mutex::default(),
+            time: Mutex::default(),
             session: Arc::new(session.beside()),
         };
         Meter {
@@ -198,14 +211,28 @@ impl Meter {
         count(&mut lock(&self.gauge(at).figures));
     }
 
-    /// Notes that a section was worked on for so long, and what its steps have done so far.
-    pub(crate) fn worked(&self, at: At, time: Duration, steps: Vec<StepProfile>) {
+    /// Notes that a section was worked on from one moment to another, and what its steps have done so far.
+    pub(crate) fn worked(
+        &self,
+        at: At,
+        (since, until): (Duration, Duration),
+        steps: Vec<StepProfile>,
+    ) {
+        let mut time = lock(&self.gauge(at).time);
+        *time = Some((time.map_or(since, |(first, _)| first), until));
+        drop(time);
+        let worked = nanoseconds(until.saturating_sub(since));
         self.count(at, |figures| {
-            figures.nanoseconds = figures.nanoseconds.saturating_add(nanoseconds(time));
+            figures.nanoseconds = figures.nanoseconds.saturating_add(worked);
             if !steps.is_empty() {
                 figures.steps = steps;
             }
         });
+    }
+
+    /// When a section of this node was first worked on, and until when; `None`: it was not.
+    pub(crate) fn time(&self, at: At) -> Option<(Duration, Duration)> {
+        *lock(&self.gauge(at).time)
     }
 
     /// What a section of this node has done so far.

@@ -84,7 +84,7 @@ impl Stage {
         T: PartTerms,
     {
         let mut work = lock(&self.work);
-        work.since = run.is_profiled().then(|| run.ground.fabric().now());
+        work.since = run.is_noted().then(|| run.ground.fabric().now());
         let advanced = self.advance_by(run, at, out, &mut work);
         note_time(run, at, &mut work);
         advanced
@@ -284,6 +284,6 @@ where
         work.since = Some(now);
         let execution = work.execution.as_ref();
         let steps = || execution.map(Execution::profile).unwrap_or_default();
-        run.worked(at, now.saturating_sub(since), steps);
+        run.worked(at, (since, now), steps);
     }
 }

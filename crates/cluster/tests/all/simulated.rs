@@ -359,6 +359,7 @@ impl<'p> Simulation<'p> {
             stop: Arc::clone(&self.stop) as Arc<_>,
             time: Some(time),
             is_profiled: false,
+            trace: None,
         });
         self.tell(|| format!("node {} is asked, {:?}", planned.home, planned.mode));
         match started {

@@ -498,6 +498,7 @@ impl World {
             stop: Arc::new(Unlimited),
             time: None,
             is_profiled: false,
+            trace: None,
         };
         let mut running = self.nodes[home]
             .start(question)

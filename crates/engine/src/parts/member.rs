@@ -278,7 +278,12 @@ impl Member {
         let tcp = Tcp::start(listener, config).map_err(|error: TcpError| failed(&error))?;
         let tcp = Arc::clone(self.tcp.get_or_init(|| tcp));
         let pool = Pool::new(options.memory_pool_bytes);
-        let host = PartHost::new(Arc::clone(&pool), options.service.clone(), nodes.workers);
+        let host = PartHost::telling(
+            Arc::clone(&pool),
+            options.service.clone(),
+            nodes.workers,
+            options.spans.clone(),
+        );
         let fabric: Arc<dyn Fabric> = tcp;
         let node = part_node(snapshot, dictionary, fabric, kind, &host)?;
         let roster = Arc::clone(&self.roster);

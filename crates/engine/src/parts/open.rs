@@ -106,7 +106,12 @@ impl PartNodes {
         let pool = Pool::new(options.memory_pool_bytes);
         let mut started = Vec::new();
         for ((snapshot, dictionary), fabric) in parts.into_iter().zip(fabrics) {
-            let host = PartHost::new(Arc::clone(&pool), options.service.clone(), nodes.workers);
+            let host = PartHost::telling(
+                Arc::clone(&pool),
+                options.service.clone(),
+                nodes.workers,
+                options.spans.clone(),
+            );
             let fabric: Arc<dyn Fabric> = fabric;
             let node = part_node(snapshot, dictionary, fabric, kind, &host)?;
             started.push((Arc::new(node), host));

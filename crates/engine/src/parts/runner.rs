@@ -8,10 +8,11 @@
 //! Dropped, all threads end: pollers are woken, workers look at `is_over`.
 
 use super::PartNode;
+use super::spans::{Spans, dated};
 use crate::budget::{Budget, Pool};
 use crate::federation::{Federation, ServiceClient};
 use crate::stop::StopToken;
-use cluster::Host;
+use cluster::{Host, Span};
 use explore::environment::EachSolution;
 use explore::{MemoryBudget, Service, ServiceError, Stop};
 use fabric::Event;
@@ -54,6 +55,7 @@ impl Signal {
 pub struct PartHost {
     pool: Arc<Pool>,
     client: Option<Arc<dyn ServiceClient>>,
+    spans: Option<Arc<dyn Spans>>,
     signal: Signal,
     workers: usize,
 }
@@ -65,9 +67,20 @@ impl PartHost {
         client: Option<Arc<dyn ServiceClient>>,
         workers: usize,
     ) -> Arc<PartHost> {
+        PartHost::telling(pool, client, workers, None)
+    }
+
+    /// The same, which tells what its node did of queries that are followed.
+    pub fn telling(
+        pool: Arc<Pool>,
+        client: Option<Arc<dyn ServiceClient>>,
+        workers: usize,
+        spans: Option<Arc<dyn Spans>>,
+    ) -> Arc<PartHost> {
         Arc::new(PartHost {
             pool,
             client,
+            spans,
             signal: Signal::default(),
             workers: workers.max(1),
         })
@@ -91,6 +104,12 @@ impl Host for PartHost {
 
     fn wake(&self) {
         self.signal.wake(self.workers);
+    }
+
+    fn followed(&self, spans: Vec<Span>, now: Duration) {
+        if let Some(taker) = &self.spans {
+            taker.take(dated(spans, now));
+        }
     }
 }
 

@@ -55,6 +55,7 @@ impl Query {
             stop: Arc::new(token.clone()),
             time: left.map(|left| left.max(Duration::from_millis(1))),
             is_profiled: self.profiling,
+            trace: self.context.trace,
         })?;
         let view = visit.view();
         let mut chunk = Chunk::new();
@@ -73,6 +74,9 @@ impl Query {
         }
         let ended = running.prepared(|prepared| end(prepared, limits));
         ended.expect("it has ended, so it was prepared")?;
+        if !self.profiling {
+            return Ok(Answered::default());
+        }
         Ok(Answered {
             profile: running.profile(),
             sections: running.done_by_section(),

@@ -13,8 +13,8 @@ use crate::budget::Budget;
 use crate::error::{Kind, QueryError};
 use crate::moment::Graph;
 use crate::moment::statistics::ForeignStatistics;
-use crate::parts::Mode;
 use crate::parts::terms::Terms;
+use crate::parts::{Mode, Trace};
 use crate::running::Entry;
 use crate::stop::StopToken;
 use explore::{Limits, MemoryBudget, Samples, WalkError};
@@ -43,6 +43,8 @@ pub(crate) struct Context {
     pub(crate) threads: usize,
     /// How rows come to what they need, of a graph in parts; `None`: as the database has it.
     pub(crate) mode: Option<Mode>,
+    /// What it is part of, where it is followed.
+    pub(crate) trace: Option<Trace>,
     forced: PlanOptions,
     statistics: Option<ForeignStatistics>,
     sample_from: Duration,
@@ -76,6 +78,7 @@ impl Context {
             entry: Arc::new(entry),
             threads: request.threads.unwrap_or(options.query_threads),
             mode: request.execution,
+            trace: request.trace,
             forced: PlanOptions {
                 keep_order: request.keep_order,
                 keep_checks: request.keep_checks,

@@ -270,6 +270,7 @@ fn asked(
         number: None,
         pinned: None,
         explain: None,
+        trace: None,
     })
 }
 

@@ -34,6 +34,7 @@ use axum::body::Body;
 use hyper::header::{CONTENT_TYPE, TE};
 use hyper::{HeaderMap, Method, Request, Version};
 use somersault::config::Right;
+use somersault::nodes::Trace;
 use somersault::terms::NamedNode;
 use somersault::units::parse_duration;
 use somersault::{Learnt, Precondition};
@@ -164,6 +165,14 @@ fn within(text: &str, bytes_max: u64) -> Result<(), Problem> {
     Ok(())
 }
 
+/// What a request is part of, where its sender follows it: W3C Trace Context. A field that is none is as if it were not there.
+pub(crate) fn trace(headers: &HeaderMap) -> Option<Trace> {
+    let mut fields = headers.get_all("traceparent").iter();
+    let (field, other) = (fields.next()?, fields.next());
+    let text = field.to_str().ok().filter(|_| other.is_none())?;
+    Trace::of_parent(text)
+}
+
 impl Envelope {
     fn asked(
         &self,
@@ -191,6 +200,7 @@ impl Envelope {
             number: self.count("snapshot")?,
             pinned: None,
             explain: self.explain()?,
+            trace: trace(&self.headers),
         })
     }
 

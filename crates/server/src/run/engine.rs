@@ -79,6 +79,7 @@ impl Engine for Database {
             limit: asked.given.limit,
             timeout: Some(timeout),
             pace: Some(pace),
+            trace: asked.trace,
             ..Request::default()
         };
         Ok(Box::new(Database::start(self, &request)?))

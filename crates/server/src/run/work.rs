@@ -145,12 +145,15 @@ impl Task {
         let bytes = self.writer.bytes();
         self.metrics.query_ended(outcome, elapsed, bytes);
         let id = self.id();
+        let trace = self.asked.trace.map(tracing::field::display);
         match result {
-            Ok(done) => tracing::debug!(%id, rows = done.rows, bytes, ?elapsed, "query answered"),
-            Err(error) if matches!(error.kind, Kind::Internal | Kind::Damaged) => {
-                tracing::error!(%id, %error, "query failed");
+            Ok(done) => {
+                tracing::debug!(%id, trace, rows = done.rows, bytes, ?elapsed, "query answered");
             }
-            Err(error) => tracing::debug!(%id, %error, bytes, ?elapsed, "query failed"),
+            Err(error) if matches!(error.kind, Kind::Internal | Kind::Damaged) => {
+                tracing::error!(%id, trace, %error, "query failed");
+            }
+            Err(error) => tracing::debug!(%id, trace, %error, bytes, ?elapsed, "query failed"),
         }
     }
 

@@ -1,7 +1,7 @@
 //! All keys of the configuration, in the order in which they are shown. What is not here is an unknown key.
 
 /// The known keys with their defaults and a line of help each.
-pub const KEYS: [(&str, &str, &str); 40] = [
+pub const KEYS: [(&str, &str, &str); 41] = [
     (
         "server.bind",
         "127.0.0.1:7272",
@@ -129,6 +129,11 @@ pub const KEYS: [(&str, &str, &str); 40] = [
         "service.allow",
         "",
         "prefixes of addresses that SERVICE may call and LOAD may read, separated by commas",
+    ),
+    (
+        "trace.otlp_endpoint",
+        "",
+        "address of a collector that is told, by OTLP over HTTP, what nodes of this process did of queries that come with a traceparent",
     ),
     (
         "load.memory_limit",

@@ -88,6 +88,31 @@ fn layers_override_in_order_and_say_so() {
 }
 
 #[test]
+fn a_collector_has_the_name_of_opentelemetry_too_and_ours_is_over_it() {
+    let ours = ("SOMERSAULT_TRACE__OTLP_ENDPOINT", "http://ours:4318");
+    let theirs = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://theirs:4318");
+    let endpoint = |variables: &[(&str, &str)]| {
+        let mut layers = Layers::new();
+        let file = "[trace]\notlp_endpoint = \"http://file:4318\"";
+        layers.add_file("f", file).unwrap();
+        let owned = variables
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        layers.add_environment(owned).unwrap();
+        layers.check(MACHINE).unwrap().otlp_endpoint.unwrap()
+    };
+    assert_eq!(endpoint(&[]), "http://file:4318");
+    assert_eq!(
+        endpoint(&[("OTEL_EXPORTER_OTLP_ENDPOINT", "")]),
+        "http://file:4318"
+    );
+    assert_eq!(endpoint(&[theirs]), theirs.1);
+    assert_eq!(endpoint(&[ours, theirs]), ours.1);
+    assert_eq!(endpoint(&[theirs, ours]), ours.1);
+    assert_eq!(Layers::new().check(MACHINE).unwrap().otlp_endpoint, None);
+}
+
+#[test]
 fn a_list_is_an_array_or_has_commas() {
     let mut layers = Layers::new();
     assert!(layers.check(MACHINE).unwrap().services.is_empty());
