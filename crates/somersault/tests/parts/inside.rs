@@ -210,3 +210,47 @@ fn a_profile_over_parts_agrees_with_what_the_nodes_did() {
         );
     }
 }
+
+#[test]
+fn queries_of_every_kind_are_profiled_and_answered_alike() {
+    let whole = loaded(&graph(), Format::Turtle, 1).expect("it loads");
+    let database = spread(3);
+    let queries = [
+        "SELECT * { ?x e:p ?y . ?y e:p ?z } LIMIT 5",
+        "SELECT DISTINCT ?c { ?x a ?c . ?x e:p ?y }",
+        "SELECT ?c (COUNT(*) AS ?n) { ?x a ?c OPTIONAL { ?x e:q ?y } } GROUP BY ?c",
+        "SELECT * { ?x e:p ?y } ORDER BY ?y LIMIT 7",
+        "SELECT * { e:1 e:p/e:p ?y }",
+        "SELECT * { ?x e:p+ e:8 }",
+        "SELECT * { ?x e:p ?y FILTER NOT EXISTS { ?y e:q ?z } }",
+        "SELECT * { e:none e:p ?y }",
+        "SELECT (1 AS ?one) {}",
+        "ASK { ?x e:p ?y . ?y e:p ?x }",
+        "CONSTRUCT { ?y e:r ?x } WHERE { ?x e:p ?y . ?y e:p ?z }",
+        "DESCRIBE e:9",
+    ];
+    for text in queries {
+        let text = format!("PREFIX e: <http://e/> {text}");
+        let (_, rows) = profiled(&whole, &Request::new(&text));
+        for execution in [Mode::InPlace, Mode::ForkJoin, Mode::Dynamic] {
+            let request = Request {
+                execution: Some(execution),
+                ..Request::new(&text)
+            };
+            let (document, answered) = profiled(&database, &request);
+            assert_eq!(answered, rows, "{execution:?}: {text}");
+            let sections = document["parts"]["sections"].as_array().expect("sections");
+            let last = sum(sections.last().expect("a section"), "/rows_out");
+            if text.contains("SELECT") {
+                assert_eq!(last, rows, "{execution:?}: {text}");
+            }
+            let steps = document["steps"].as_array().expect("steps").len() as u64;
+            let end = &sections.last().expect("a section")["steps"][1];
+            assert_eq!(
+                end,
+                &Value::from(steps),
+                "sections are of all steps: {text}"
+            );
+        }
+    }
+}
