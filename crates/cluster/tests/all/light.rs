@@ -236,6 +236,8 @@ impl Cluster {
                     memory_bytes: 1 << 30,
                     stop: Arc::new(Unlimited),
                     time: None,
+                    is_profiled: false,
+                    trace: None,
                 };
                 node.start(question).expect("it starts")
             });

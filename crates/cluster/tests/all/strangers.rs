@@ -355,6 +355,8 @@ fn asked(world: &World, text: &str, mode: Mode, random: &mut Random) -> Option<S
         memory_bytes: 1 << 30,
         stop: Arc::new(Unlimited),
         time: None,
+        is_profiled: false,
+        trace: None,
     });
     let mut running = match started {
         Ok(running) => running,
