@@ -4,11 +4,14 @@
 //! vertex in each row, the owner of one vertex, or every node with its share. What looks at no graph, and what looks at it
 //! by blocks, paths and tables, is walked where the row is; what looks at rows together, where all rows are.
 
+pub mod at_data;
+pub mod share;
+
 use crate::message::Mode;
-use crate::share::Share;
 use query::expression::{Expression, Function};
 use query::plan::{Action, AggregateFunction, ConstantId, Node, Plan, Scope, Slot, Step};
 use rdf::{Direction, VertexId};
+use share::Share;
 use std::ops::Range;
 
 /// Who owns what a step looks at.
@@ -252,7 +255,7 @@ impl Homes<'_> {
     }
 
     /// The plan's sections, first to last; at least one. The rows of the last one are the answer, and it is walked where the
-    /// query was asked. These steps of it are [done at the data](crate::at_data).
+    /// query was asked. These steps of it are [done at the data](crate::home::at_data).
     pub(crate) fn sections(&self, at_data: &Range<usize>) -> Vec<Section> {
         let end = self.plan.steps.len();
         let mut sections = self.cut_into(end, at_data);

@@ -1,6 +1,6 @@
 //! What a node is given by whoever runs it: memory, other endpoints, and somebody to do its work.
 
-use crate::span::Span;
+use crate::run::span::Span;
 use explore::{MemoryBudget, Service, Stop};
 use std::sync::Arc;
 use std::time::Duration;

@@ -6,15 +6,14 @@
 //! |---|---|
 //! | the whole graph as one node sees it: what is not at hand is fetched | [`view`], [`lexicon`] |
 //! | where a step's rows are walked, and the sections of a plan | [`home`] |
-//! | what each node does with its rows before they meet | `at_data` |
-//! | what a question means where every node takes its share | [`share`] |
+//! | what each node does with its rows before they meet | [`home::at_data`] |
+//! | what a question means where every node takes its share | [`home::share`] |
 //! | a node: its part, and what nodes ask each other | [`ground`], `question`, `message` |
 //! | lists read out of another node's memory, and where they lie | `reading` |
 //!
 //! The placement ([`rdf::Placement`]) says who owns a vertex or a term; the [`fabric`] moves bytes.
 
 mod ask;
-pub mod at_data;
 mod bytes;
 mod desk;
 mod error;
@@ -29,13 +28,10 @@ pub mod node;
 mod question;
 mod reading;
 mod register;
-mod rows;
 mod run;
 pub mod running;
 mod session;
-pub mod share;
 mod sizes;
-mod span;
 pub mod terms;
 pub mod trace;
 pub mod view;
@@ -44,6 +40,7 @@ pub mod visit;
 pub use bytes::Malformed;
 pub use figures::Figures;
 pub use ground::Ground;
+pub use home::share::Share;
 pub use home::start;
 pub use host::Host;
 pub use lexicon::RemoteLexicon;
@@ -52,10 +49,9 @@ pub use node::{Node, PartsQuery};
 pub use reading::locations::{KeptLocations, LOCATION_BYTES_MAX, ReadPolicy};
 pub use run::Shipped;
 pub use run::figures::{SectionFigures, SectionOfNode};
+pub use run::span::Span;
 pub use running::Running;
 pub use session::{Fetched, KeyPage};
-pub use share::Share;
-pub use span::Span;
 pub use terms::PartTerms;
 pub use trace::Trace;
 pub use view::RemoteView;

@@ -413,8 +413,8 @@ fn read_query(from: &mut Reader<'_>) -> Result<QueryId, Malformed> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::question::rows::Rows;
     use crate::question::{Answer, Extent, OwnedScope, SetName, Standing};
-    use crate::rows::Rows;
     use crate::run::figures::SectionFigures;
     use crate::run::{At, Shipped};
     use crate::session::Fetched;

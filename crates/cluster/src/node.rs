@@ -352,10 +352,10 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
                 let asked = self.ground.send(query.home, &Message::Unknown(query));
                 if let Err(error) = asked {
                     let cause = (query.home, self.ground.why(query.home, &error));
-                    self.give_up(query, None, cause);
+                    self.give_up(query, None, &cause);
                 }
             }
-            Placed::Refused(what) => self.give_up(query, Some(from), (here, what)),
+            Placed::Refused(what) => self.give_up(query, Some(from), &(here, what)),
             Placed::GivenUp((node, what)) => {
                 let _ = self
                     .ground
@@ -366,7 +366,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
     }
 
     /// A query cannot begin here. Whoever was asked may be out of reach, so all are told that have sent rows for it, or will.
-    fn give_up(&self, query: QueryId, from: Option<u16>, cause: Cause) {
+    fn give_up(&self, query: QueryId, from: Option<u16>, cause: &Cause) {
         let (_, mut senders) = self.state().end(query, Some(cause.clone()));
         senders.extend(from);
         senders.insert(query.home);
@@ -460,7 +460,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
         let mut state = self.state();
         if let Some(cause) = state.given_up(query) {
             drop(state);
-            self.give_up(query, None, cause);
+            self.give_up(query, None, &cause);
             return;
         }
         if state.knows(query) {
@@ -470,7 +470,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
             Ok(run) => Arc::new(run),
             Err(what) => {
                 drop(state);
-                self.give_up(query, None, (self.ground.here(), what));
+                self.give_up(query, None, &(self.ground.here(), what));
                 return;
             }
         };
@@ -545,7 +545,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
         }
         let unknown = self.state().unknown_of(node);
         for query in unknown {
-            self.give_up(query, None, (node, what.to_owned()));
+            self.give_up(query, None, &(node, what.to_owned()));
         }
     }
 }

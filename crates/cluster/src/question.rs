@@ -3,15 +3,17 @@
 //! Each is a question of [`GraphView`] or of a [lexicon](crate::terms), about a part as a graph of its own: it says nothing of
 //! what others have. Putting answers together is the asker's, who knows who owns what.
 
+pub(crate) mod rows;
+
 use crate::bytes::{Malformed, Reader, Writer};
 use crate::error::Failure;
 use crate::held::Held;
-use crate::rows::Rows;
 use crate::sizes::{read_statistics, write_statistics};
 use crate::terms::PartTerms;
 use explore::MemoryExceeded;
 use query::statistics::Statistics;
 use rdf::{Direction, LexiconError, PredicateId, Progress, Tag, VertexId};
+use rows::Rows;
 use store::Lists;
 use store::location::COLUMNS;
 use store::view::{GraphScope, GraphView, SegmentKey, ViewError};

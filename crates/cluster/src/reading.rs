@@ -31,10 +31,10 @@ pub(crate) mod reader;
 
 use crate::error::Failure;
 use crate::ground::Ground;
+use crate::question::rows::Rows;
 use crate::question::{Answer, Question};
 use crate::reading::locations::{KeptLocations, Known, Locations, ReadPolicy, SegmentPlace};
 use crate::reading::reader::{CopyReading, Drawn, ListReading, ReadTally, Reading};
-use crate::rows::Rows;
 use crate::session::Asked;
 use crate::terms::PartTerms;
 use explore::MemoryBudget;

@@ -9,8 +9,8 @@
 
 use crate::error::Failure;
 use crate::held::{Held, Memory};
+use crate::question::rows::Rows;
 use crate::question::{Answer, Extent, OwnedScope, Question, SetName, Standing};
-use crate::rows::Rows;
 use hashbrown::HashMap;
 use query::statistics::Statistics;
 use rdf::{Direction, PredicateId, Tag, Ticket, VertexId};

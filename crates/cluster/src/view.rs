@@ -12,10 +12,10 @@
 
 use crate::ask::{Asks, Purpose};
 use crate::ground::Ground;
+use crate::home::share::Share;
+use crate::question::rows::Rows;
 use crate::question::{Extent, OwnedScope, SetName};
-use crate::rows::Rows;
 use crate::session::{Session, Slot};
-use crate::share::Share;
 use crate::terms::PartTerms;
 use rdf::{Direction, PredicateId, VertexId};
 use std::sync::Arc;

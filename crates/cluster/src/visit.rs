@@ -5,9 +5,9 @@
 
 use crate::ask::Asks;
 use crate::ground::Ground;
+use crate::home::share::Share;
 use crate::lexicon::RemoteLexicon;
 use crate::session::{Fetched, KeyPage, Session, Slot};
-use crate::share::Share;
 use crate::terms::PartTerms;
 use crate::view::RemoteView;
 use explore::MemoryBudget;

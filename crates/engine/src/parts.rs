@@ -33,7 +33,9 @@ pub(crate) mod statements;
 pub(crate) mod terms;
 mod walk;
 
-pub use cluster::{Fetched, Figures, Mode, QueryId, SectionFigures, Shipped, Span, Trace};
+pub use cluster::{
+    Fetched, Figures, KeptLocations, Mode, QueryId, SectionFigures, Shipped, Span, Trace,
+};
 pub use fabric::Counts;
 pub use figures::NodeFigures;
 pub use member::{ClusterState, Member, MemberError, MemberOptions};

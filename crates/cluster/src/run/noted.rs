@@ -3,7 +3,7 @@
 use super::figures::{Did, Meter, SectionFigures, SectionOfNode};
 use super::{At, Run, nanoseconds};
 use crate::message::Message;
-use crate::span::Span;
+use crate::run::span::Span;
 use crate::terms::PartTerms;
 use crate::trace::{Trace, section_span};
 use explore::{StepProfile, Ticks};

@@ -224,7 +224,6 @@ impl Cluster {
         let ((), walked) = self.until(|| {
             let running = running.get_or_insert_with(|| {
                 let question = PartsQuery {
-                    is_profiled: false,
                     plan: Arc::new(plan.clone()),
                     ids: ids.clone(),
                     mode,

@@ -343,7 +343,6 @@ fn asked(world: &World, text: &str, mode: Mode, random: &mut Random) -> Option<S
     };
     let node = &world.nodes[0];
     let started = node.start(PartsQuery {
-        is_profiled: false,
         plan: Arc::new(plan),
         ids,
         mode,

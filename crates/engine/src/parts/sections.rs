@@ -22,7 +22,7 @@
 
 use super::found::Found;
 use super::{Mode, PartNodes};
-use cluster::at_data::{AtData, divided};
+use cluster::home::at_data::{AtData, divided};
 use cluster::home::{Home, Homes, Place, Section, Way};
 use cluster::{SectionOfNode, Share};
 use query::plan::{ConstantId, Plan};

@@ -9,7 +9,7 @@ use somersault::nodes::NodeFigures;
 type OfNode = fn(&NodeFigures) -> u64;
 
 /// Families: name, kind, help, figure.
-const FAMILIES: [(&str, &str, &str, OfNode); 23] = [
+const FAMILIES: [(&str, &str, &str, OfNode); 25] = [
     (
         "node_queries_running",
         "gauge",
@@ -75,6 +75,18 @@ const FAMILIES: [(&str, &str, &str, OfNode); 23] = [
         "counter",
         "Bytes of answers to its questions, as they are kept.",
         |it| it.figures.fetched.bytes,
+    ),
+    (
+        "node_lists_read_total",
+        "counter",
+        "Lists of neighbours that a node has read out of their owners' memory.",
+        |it| it.figures.fetched.lists_read,
+    ),
+    (
+        "node_location_bytes",
+        "gauge",
+        "Memory of what a node knows of where other nodes' lists lie.",
+        |it| it.figures.locations.bytes,
     ),
     (
         "node_messages_sent_total",
@@ -164,7 +176,7 @@ pub(super) fn write(page: &mut Page, nodes: &[NodeFigures]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use somersault::nodes::{Counts, Fetched, Figures, Shipped};
+    use somersault::nodes::{Counts, Fetched, Figures, KeptLocations, Shipped};
 
     fn node(node: u16) -> NodeFigures {
         let mut numbers = u64::from(node)..;
@@ -186,6 +198,13 @@ mod tests {
                     questions: next(),
                     lists: next(),
                     prepared: next(),
+                    bytes: next(),
+                    lists_read: next(),
+                    reads: 51,
+                    read_bytes: 52,
+                },
+                locations: KeptLocations {
+                    segments: 53,
                     bytes: next(),
                 },
                 losses: 40,
@@ -219,8 +238,8 @@ mod tests {
                 .map(|(_, value)| value.parse().expect("a number"))
                 .collect()
         };
-        let expected: Vec<u64> = (0..20).chain([40, 2, 1]).collect();
+        let expected: Vec<u64> = (0..22).chain([40, 2, 1]).collect();
         assert_eq!(values("0"), expected);
-        assert_eq!(values("100")[..20], (100..120).collect::<Vec<_>>());
+        assert_eq!(values("100")[..22], (100..122).collect::<Vec<_>>());
     }
 }
