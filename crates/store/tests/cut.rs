@@ -9,21 +9,13 @@
 mod stores;
 
 use crate::common::{Numbers, Shape, TYPE, quads_of};
-use crate::texts::{STORE, sim_disk, unwatched};
-use rdf::dictionary::part::check_parts;
 use rdf::placement::Placement;
 use rdf::{Direction, Tag, VertexId};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::sync::Arc;
 use store::check::{IdLimits, PartsCheck, check_graph};
-use store::cut::{
-    Cut, CutError, CutStoreError, Deal, PartSizes, PartView, cut_store, open_part, part_name,
-};
+use store::cut::{Cut, CutError, PartView};
 use store::delta::{Change, Layer, Version, merge, write_base};
-use store::directory::open;
-use store::disk::SimDisk;
-use store::load::{LoadError, LoadOptions, Source, load_into};
 use store::part_of::holder;
 use store::parts::MemoryParts;
 use store::testing::{IdQuad, snapshot_of, write_parts};

@@ -7,6 +7,7 @@ use crate::texts::{STORE, sim_disk, unwatched};
 use rdf::dictionary::part::check_parts;
 use std::path::Path;
 use std::sync::Arc;
+use store::Snapshot;
 use store::check::{IdLimits, PartsCheck};
 use store::cut::{CutStoreError, Deal, PartSizes, cut_store, open_part, part_name};
 use store::delta::Version;
