@@ -564,7 +564,7 @@ fn files_that_are_no_node_s_are_refused_with_what_to_do() {
             "cut into 3 parts, and the list has 2 nodes",
         ),
         (
-            &[("number = 1", "numbr = 1")],
+            &[("number = 1", "numbers = 1")],
             3,
             "did you mean `node.number`?",
         ),

@@ -475,6 +475,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
             return;
         };
         if let Some(refused) = arrived.refused {
+            self.is_not_located(&arrived.asked);
             arrived.asked.answered(arrived.place, Err(refused.into()));
             self.desk.done(arrived.ticket);
             return;

@@ -246,6 +246,11 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
         if home.nodes.contains(&node) {
             return Ok(());
         }
+        if run.halt.is_over() {
+            // Whoever ends it has taken the list of those who are told, or is about to: nobody would tell this one.
+            let _ = self.ground.send(node, &Message::End(run.id));
+            return Ok(());
+        }
         let begin = match &home.begin {
             Some(begin) => Arc::clone(begin),
             None => Arc::clone(home.begin.insert(Arc::new(run.begin()?))),

@@ -286,7 +286,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
         let (Some(session), Unread::Now | Unread::Elsewhere) = (session, &unread) else {
             return self.is_over(reading, unread);
         };
-        session.kept().fetched.questions += 1;
+        session.count(&mut session.kept(), |fetched| fetched.questions += 1);
         let question = reading.asked.questions[reading.place].1.clone();
         self.ask_under(reading.to, reading.request, question);
     }

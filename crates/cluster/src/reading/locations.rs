@@ -188,8 +188,11 @@ impl Locations {
         self.give_back(before);
     }
 
-    /// Takes memory; all entries go where there is too little.
+    /// Takes memory; all entries go where there is too little, unless they could not make room for it.
     fn draw(&self, bytes: u64) -> bool {
+        if bytes > LOCATION_BYTES_MAX {
+            return false;
+        }
         for is_second in [false, true] {
             let fits = self.state().bytes + bytes <= LOCATION_BYTES_MAX;
             if fits && self.memory.try_reserve(bytes).is_ok() {
