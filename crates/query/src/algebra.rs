@@ -130,7 +130,8 @@ impl Query {
     }
 
     /// Calls back for the source of each pattern, each path and each `GRAPH` without either, wherever they stand. A text
-    /// without streams has [`Source::STORE`] everywhere.
+    /// without streams has [`Source::STORE`] everywhere. What one `GRAPH` holds is of one source, which is to stay so: a
+    /// path leaves it to the [`Element::Graph`] beside it to ask whether there is such a graph.
     pub fn for_each_source_mut(&mut self, each: &mut dyn FnMut(&mut Source)) {
         sources_of(&mut self.body.elements, each);
     }
