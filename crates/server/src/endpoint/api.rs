@@ -114,16 +114,24 @@ pub(crate) async fn statistics(
     headers: HeaderMap,
     method: Method,
 ) -> Response<Body> {
-    let granted = server.options().access.grant(&headers, server.address);
+    to_readers(&server, (&headers, &method), || {
+        Ok(json_text(&sizes(server.engine()?.as_ref())))
+    })
+}
+
+/// Answers whoever may read the graph.
+pub(crate) fn to_readers(
+    server: &ServerState,
+    (headers, method): (&HeaderMap, &Method),
+    answer: impl FnOnce() -> Result<Response<Body>, Problem>,
+) -> Response<Body> {
+    let granted = server.options().access.grant(headers, server.address);
     if method != Method::OPTIONS
         && let Err(problem) = granted.and_then(|granted| granted.need(Right::Read))
     {
         return problem.into_response();
     }
-    reading(&method, || match server.engine() {
-        Ok(engine) => json_text(&sizes(engine.as_ref())),
-        Err(problem) => problem.into_response(),
-    })
+    reading(method, || answer().unwrap_or_else(Problem::into_response))
 }
 
 /// Whether a request comes from somebody who may see and stop what others do.

@@ -5,15 +5,14 @@
 //!
 //! Cost: two short locks and the document.
 
+use crate::endpoint::api::to_readers;
 use crate::endpoint::call::json_text;
 use crate::response::problem::Problem;
-use crate::response::reading;
 use crate::state::ServerState;
 use axum::body::Body;
 use axum::extract::State;
 use hyper::{HeaderMap, Method, Response};
 use serde_json::{Value, json};
-use somersault::config::Right;
 use somersault::nodes::{ClusterState, MemberState, RefusedState, Seen};
 use somersault::parts::part_name;
 use std::sync::Arc;
@@ -25,15 +24,10 @@ pub(crate) async fn answer(
     headers: HeaderMap,
     method: Method,
 ) -> Response<Body> {
-    let granted = server.options().access.grant(&headers, server.address);
-    if method != Method::OPTIONS
-        && let Err(problem) = granted.and_then(|granted| granted.need(Right::Read))
-    {
-        return problem.into_response();
-    }
-    reading(&method, || match server.member() {
-        Some(member) => json_text(&described(&member.state())),
-        None => Problem::not_found("this server is no node of a cluster").into_response(),
+    let asked = (&headers, &method);
+    to_readers(&server, asked, || match server.member() {
+        Some(member) => Ok(json_text(&described(&member.state()))),
+        None => Err(Problem::not_found("this server is no node of a cluster")),
     })
 }
 
