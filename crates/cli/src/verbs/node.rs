@@ -27,12 +27,9 @@ pub fn run(flags: &Node, file: Option<&Path>) -> Outcome {
         },
         file,
     );
+    // At each reload too.
+    let read = move || read().and_then(unchanging);
     let config = read()?;
-    if config.may_be_changed() {
-        let message = "a cluster takes no changes yet: leave server.allow_update and tokens with the rights write and admin \
-                       out of the configuration";
-        return Err(Failure::new(Code::Configuration, message));
-    }
     let member = prepared(&config.node)?;
     let cors = flags.cors;
     let options = move |config: &Config| ServerOptions {
@@ -55,6 +52,15 @@ pub fn run(flags: &Node, file: Option<&Path>) -> Outcome {
     );
     member.leave();
     ended
+}
+
+fn unchanging(config: Config) -> Result<Config, Failure> {
+    if config.may_be_changed() {
+        let message = "a cluster takes no changes yet: leave server.allow_update and tokens with the rights write and admin \
+                       out of the configuration";
+        return Err(Failure::new(Code::Configuration, message));
+    }
+    Ok(config)
 }
 
 fn introduce(member: &Member, address: &str) {
