@@ -7,7 +7,7 @@
 //! allocated, so memory is in proportion to the message: twice for ids, eight times for numbers, and at the very worst 24 times,
 //! for keys that are not there, of which each is a byte.
 
-use rdf::{VertexId, varint};
+use rdf::{NodeCause, NodeError, VertexId, varint};
 
 /// Bytes that are no message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -192,6 +192,58 @@ impl<'b> Reader<'b> {
         }
         Ok(())
     }
+}
+
+/// As [`read_node_error`] reads it.
+pub(crate) fn write_node_error(error: &NodeError, out: &mut Writer) {
+    out.number(error.node.into());
+    let code = match error.cause {
+        NodeCause::Away => 0,
+        NodeCause::Memory { .. } => 1,
+        NodeCause::TooMuch => 2,
+        NodeCause::Damaged => 3,
+        NodeCause::Unsupported => 4,
+        NodeCause::Policy => 5,
+        NodeCause::Remote => 6,
+        NodeCause::Fault => 7,
+    };
+    out.byte(code);
+    if let NodeCause::Memory {
+        limit_bytes,
+        used_bytes,
+        of_all,
+    } = error.cause
+    {
+        out.number(limit_bytes);
+        out.number(used_bytes);
+        out.byte(of_all.into());
+    }
+    out.bytes(error.what.as_bytes());
+}
+
+/// Which node did not do its share, and why.
+pub(crate) fn read_node_error(from: &mut Reader<'_>) -> Result<NodeError, Malformed> {
+    let node = from.number16()?;
+    let cause = match from.byte()? {
+        0 => NodeCause::Away,
+        1 => NodeCause::Memory {
+            limit_bytes: from.number()?,
+            used_bytes: from.number()?,
+            of_all: from.truth()?,
+        },
+        2 => NodeCause::TooMuch,
+        3 => NodeCause::Damaged,
+        4 => NodeCause::Unsupported,
+        5 => NodeCause::Policy,
+        6 => NodeCause::Remote,
+        7 => NodeCause::Fault,
+        _ => return Err(from.malformed("a failure of no kind")),
+    };
+    Ok(NodeError {
+        node,
+        cause,
+        what: from.text()?.to_owned(),
+    })
 }
 
 #[cfg(test)]

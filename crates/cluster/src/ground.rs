@@ -6,12 +6,14 @@
 //! A message that a peer has no room for waits here, in order, until the fabric says that there is; what waits is bounded by
 //! what queries ask, and that by what their walks hold.
 
-use crate::bytes::{self, Writer};
+use crate::bytes::{self, Malformed, Writer, read_node_error, write_node_error};
 use crate::desk::{Arrived, Desk, Waker};
 use crate::error::Failure;
 use crate::held::{Held, Memory};
 use crate::message::{Message, PIECE_BYTES};
-use crate::question::{Answer, Extent, OwnedScope, Question, SetName, Unanswered, answer};
+use crate::question::{
+    Answer, Extent, OwnedScope, Question, SetName, Standing, Unanswered, answer,
+};
 use crate::reading::reader::PeerReader;
 use crate::session::{Asked, Common, Want, bytes_of};
 use crate::terms::PartTerms;
@@ -19,7 +21,7 @@ use explore::limits::Unlimited;
 use fabric::{Fabric, FabricError, NodeId, Presence};
 use hashbrown::HashMap;
 use query::statistics::Statistics;
-use rdf::{Direction, Placement, PredicateId, Tag, Ticket, VertexId};
+use rdf::{Direction, NodeError, Placement, PredicateId, Tag, Ticket, VertexId};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
@@ -284,27 +286,26 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
     /// Asks a node the question of a request at the desk.
     pub(crate) fn ask_under(&self, to: u16, request: u64, question: Question) {
         let sent = self.send(to, &Message::Ask { request, question });
-        if let Err(error) = sent
+        if let Err(failure) = sent
             && let Some(lost) = self.desk.withdraw(request)
         {
-            self.lost(&lost, to, &self.why(to, &error));
+            self.lost(&lost, failure);
         }
     }
 
-    fn lost(&self, lost: &Arrived, node: u16, what: &str) {
+    fn lost(&self, lost: &Arrived, failure: Failure) {
         self.is_not_located(&lost.asked);
-        let what = what.to_owned();
-        lost.asked
-            .answered(lost.place, Err(Failure::Elsewhere { node, what }));
+        lost.asked.answered(lost.place, Err(failure));
         self.desk.done(lost.ticket);
     }
 
-    /// Why a node was not sent something: of one that is away, why it is.
-    pub(crate) fn why(&self, node: u16, error: &FabricError) -> String {
-        match (error, self.fabric.presence(NodeId(node))) {
+    /// A node was not sent something: of one that is away, why it is.
+    fn unsent(&self, node: u16, error: &FabricError) -> Failure {
+        let what = match (error, self.fabric.presence(NodeId(node))) {
             (FabricError::Down { .. }, Presence::Down(cause)) => cause.to_string(),
             _ => error.to_string(),
-        }
+        };
+        NodeError::away(node, what).into()
     }
 
     fn backlog(&self) -> MutexGuard<'_, Backlog> {
@@ -312,7 +313,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
     }
 
     /// Sends a message, now or when the peer has room. An error: it will never arrive.
-    pub(crate) fn send(&self, to: u16, message: &Message) -> Result<(), FabricError> {
+    pub(crate) fn send(&self, to: u16, message: &Message) -> Result<(), Failure> {
         self.send_bytes(to, message.encode(), None, message.is_counted())
     }
 
@@ -324,14 +325,15 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
         bytes: Vec<u8>,
         held: Option<Held>,
         is_counted: bool,
-    ) -> Result<(), FabricError> {
+    ) -> Result<(), Failure> {
         let bytes_max = self.fabric.facts().limits.message_bytes_max;
         if bytes.len() > bytes_max {
             // One that waits is not looked at again, so this is said now.
-            return Err(FabricError::TooLong {
+            let too_long = FabricError::TooLong {
                 bytes: bytes.len() as u64,
                 bytes_max: bytes_max as u64,
-            });
+            };
+            return Err(NodeError::fault(self.here, too_long.to_string()).into());
         }
         let mut backlog = self.backlog();
         let bytes = if backlog.contains_key(&to) {
@@ -340,16 +342,13 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
             match self.fabric.send(NodeId(to), bytes) {
                 Ok(()) => return Ok(()),
                 Err(refused) if matches!(refused.cause, FabricError::Busy { .. }) => refused.given,
-                Err(refused) => return Err(refused.cause),
+                Err(refused) => return Err(self.unsent(to, &refused.cause)),
             }
         };
         let held = match held {
             None if is_counted => {
-                let held = Held::of(&self.memory, bytes.len() as u64);
-                Some(held.map_err(|refused| FabricError::Busy {
-                    node: NodeId(to),
-                    queued_bytes: refused.used_bytes as usize,
-                })?)
+                // That there is none is this node's news, and not its peer's.
+                Some(Held::of(&self.memory, bytes.len() as u64)?)
             }
             held => held,
         };
@@ -382,13 +381,17 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
         self.backlog().remove(&node);
         self.reader.is_away(node);
         for lost in self.desk.withdraw_all(node) {
-            self.lost(&lost, node, what);
+            self.lost(&lost, NodeError::away(node, what).into());
         }
     }
 
     fn unguarded(&self, question: &Question, held: &mut Held) -> Result<Answer, Unanswered> {
         if let Question::Where(segment) = question {
-            return Ok(Answer::Where(self.standing(*segment)));
+            let standing = self.standing(*segment);
+            if let Standing::Here { location, .. } = &standing {
+                held.grow(2 * location.len() as u64)?;
+            }
+            return Ok(Answer::Where(standing));
         }
         answer(question, &self.part, &self.terms, &self.statistics, held)
     }
@@ -411,19 +414,20 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
     }
 
     /// The answer to a question that came from elsewhere, or why there is none.
-    fn answer_to(&self, question: &Question, held: &mut Held) -> Result<Answer, String> {
+    fn answer_to(&self, question: &Question, held: &mut Held) -> Result<Answer, NodeError> {
         let asked = question.segment().map(|segment| segment.predicate);
         if let Some(PredicateId(number)) =
             asked.filter(|asked| *asked != PredicateId::SIGNATURE && !self.knows(*asked))
         {
-            return Err(format!("there is no predicate of number {number}"));
+            let what = format!("there is no predicate of number {number}");
+            return Err(NodeError::fault(self.here, what));
         }
-        let answer = self
-            .unguarded(question, held)
-            .map_err(|error| error.to_string())?;
+        let told = |failure: Failure| failure.told_by(self.here);
+        let answer = self.unguarded(question, held);
+        let answer = answer.map_err(|error| told(error.into()))?;
         match self.part.damage() {
             // What was read may be of bytes that were not there.
-            Some(damage) => Err(damage.to_string()),
+            Some(damage) => Err(told(Failure::View(damage))),
             None => Ok(answer),
         }
     }
@@ -435,7 +439,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
         let answer = self.answer_to(question, &mut held).and_then(|answer| {
             // As bytes it is no longer than it is here.
             let more = held.grow(bytes_of(&answer));
-            more.map_err(|refused| Unanswered::Memory(refused).to_string())?;
+            more.map_err(|refused| Failure::Memory(refused).told_by(self.here))?;
             Ok(answer)
         });
         match answer {
@@ -443,9 +447,9 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
                 out.byte(0);
                 answer.write(&mut out);
             }
-            Err(what) => {
+            Err(error) => {
                 out.byte(1);
-                out.bytes(what.as_bytes());
+                write_node_error(&error, &mut out);
             }
         }
         self.send_answer(from, request, &out.0, held);
@@ -481,17 +485,20 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
             return;
         }
         let question = &arrived.asked.questions[arrived.place].1;
-        let answer = read_answer(&arrived.bytes, question);
+        let answer = read_answer(from, &arrived.bytes, question);
         let answer = answer.and_then(|answer| {
             let mut named = answer.predicates().iter();
             match named.find(|predicate| !self.knows(**predicate)) {
-                Some(PredicateId(number)) => Err(format!(
-                    "it answered with a predicate of number {number}, which there is not"
-                )),
+                Some(PredicateId(number)) => {
+                    let what = format!(
+                        "it answered with a predicate of number {number}, which there is not"
+                    );
+                    Err(NodeError::fault(from, what))
+                }
                 None => Ok(answer),
             }
         });
-        let answer = answer.map_err(|what| Failure::Elsewhere { node: from, what });
+        let answer = answer.map_err(Failure::from);
         if answer.is_err() {
             self.is_not_located(&arrived.asked);
         }
@@ -500,18 +507,21 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
     }
 }
 
-fn read_answer(bytes: &[u8], question: &Question) -> Result<Answer, String> {
+/// What a node answered, or why it does not.
+fn read_answer(node: u16, bytes: &[u8], question: &Question) -> Result<Answer, NodeError> {
     let mut from = bytes::Reader::new(bytes);
     let read = |from: &mut bytes::Reader<'_>| {
         if from.truth()? {
-            return Ok(Err(from.text()?.to_owned()));
+            // It speaks of itself, whatever it says.
+            return read_node_error(from).map(|error| Err(NodeError { node, ..error }));
         }
         Answer::read(from).map(Ok)
     };
-    let answer = read(&mut from).map_err(|error| error.to_string())??;
-    from.end().map_err(|error| error.to_string())?;
+    let malformed = |error: Malformed| NodeError::fault(node, error.to_string());
+    let answer = read(&mut from).map_err(malformed)??;
+    from.end().map_err(malformed)?;
     if !question.fits(&answer) {
-        return Err("it answered another question".to_owned());
+        return Err(NodeError::fault(node, "it answered another question"));
     }
     Ok(answer)
 }

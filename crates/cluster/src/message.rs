@@ -15,10 +15,11 @@
 //! checksum. Bytes may come from anybody: reading gives an error with its place, never a panic, and allocates in
 //! proportion to what has come.
 
-use crate::bytes::{Malformed, Reader, Writer};
+use crate::bytes::{Malformed, Reader, Writer, read_node_error, write_node_error};
 use crate::question::Question;
 use crate::run::figures::Did;
 use crate::trace::Trace;
+use rdf::NodeError;
 use std::fmt;
 
 /// Bytes of an answer that go in one message: longer ones go in pieces, so that others' messages pass between them.
@@ -79,6 +80,8 @@ pub(crate) struct Begin {
     pub(crate) is_profiled: bool,
     /// What the receiver's work is part of, where the query is followed.
     pub(crate) trace: Option<Trace>,
+    /// How the asker divides the plan: everybody does that for itself, and all alike.
+    pub(crate) division: u64,
     /// What `NOW()` gives.
     pub(crate) now: String,
     /// As `query::wire` writes it.
@@ -127,9 +130,8 @@ pub(crate) enum Message {
     },
     Failed {
         query: QueryId,
-        /// Which node is the cause: the sender, or one that it needs.
-        node: u16,
-        what: String,
+        /// Which node is the cause, the sender or one that it needs, and what is the matter there.
+        error: NodeError,
     },
     End(QueryId),
     /// Rows have come for a query that the sender does not know: whoever was asked is to tell it.
@@ -219,11 +221,10 @@ impl Message {
                 out.number((*section).into());
                 out.number((*tables).into());
             }
-            Message::Failed { query, node, what } => {
+            Message::Failed { query, error } => {
                 out.byte(6);
                 write_query(*query, out);
-                out.number((*node).into());
-                out.bytes(what.as_bytes());
+                write_node_error(error, out);
             }
             Message::End(query) => {
                 out.byte(7);
@@ -317,8 +318,7 @@ impl Message {
             },
             6 => Message::Failed {
                 query: read_query(from)?,
-                node: from.number16()?,
-                what: from.text()?.to_owned(),
+                error: read_node_error(from)?,
             },
             7 => Message::End(read_query(from)?),
             8 => Message::Unknown(read_query(from)?),
@@ -376,6 +376,7 @@ impl Begin {
         out.number(self.seed);
         out.byte(u8::from(self.is_profiled));
         Trace::write(self.trace, out);
+        out.number(self.division);
         out.bytes(self.now.as_bytes());
         out.0.extend_from_slice(&self.plan);
     }
@@ -390,6 +391,7 @@ impl Begin {
             seed: from.number()?,
             is_profiled: from.truth()?,
             trace: Trace::read(from)?,
+            division: from.number()?,
             now: from.text()?.to_owned(),
             plan: from.rest().to_vec(),
         })
@@ -420,7 +422,7 @@ mod tests {
     use crate::session::Fetched;
     use explore::StepProfile;
     use query::statistics::{CharacteristicSet, PredicateStatistics, Statistics};
-    use rdf::{Direction, PredicateId, Tag, VertexId};
+    use rdf::{Direction, NodeCause, PredicateId, Tag, VertexId};
     use store::view::SegmentKey;
     use testkit::random::Random;
 
@@ -487,6 +489,7 @@ mod tests {
                 trace: u128::MAX - 4,
                 parent: 3,
             }),
+            division: 1 << 60,
             now: "2020-01-01T00:00:00Z".to_owned(),
             plan: vec![1, 2, 3],
         };
@@ -516,11 +519,6 @@ mod tests {
                 section: 1,
                 tables: 4,
             },
-            Message::Failed {
-                query,
-                node: 2,
-                what: "é".to_owned(),
-            },
             Message::End(query),
             Message::Unknown(query),
             Message::Nonsense {
@@ -533,7 +531,33 @@ mod tests {
             },
             Message::Did(query, did()),
         ]);
+        let failed = |error| Message::Failed { query, error };
+        messages.extend(failures().map(failed));
         messages
+    }
+
+    fn failures() -> impl Iterator<Item = NodeError> {
+        let memory = NodeCause::Memory {
+            limit_bytes: 1 << 40,
+            used_bytes: 3,
+            of_all: true,
+        };
+        use NodeCause::{Away, Damaged, Fault, Policy, Remote, TooMuch, Unsupported};
+        let causes = [
+            Away,
+            memory,
+            TooMuch,
+            Damaged,
+            Unsupported,
+            Policy,
+            Remote,
+            Fault,
+        ];
+        (0..).zip(causes).map(|(node, cause)| NodeError {
+            node,
+            cause,
+            what: "é".to_owned(),
+        })
     }
 
     fn did() -> Did {

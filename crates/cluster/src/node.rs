@@ -18,7 +18,7 @@ use crate::ground::Ground;
 use crate::host::Host;
 use crate::message::{Begin, Message, Mode, QueryId};
 use crate::reading::locations::LOCATION_BYTES_MAX;
-use crate::register::{Cause, Placed, Register};
+use crate::register::{Placed, Register};
 use crate::run::halt::Halt;
 use crate::run::queue::Scheduler;
 use crate::run::stage::Stage;
@@ -32,7 +32,8 @@ use fabric::Event;
 use oxsdatatypes::DateTime;
 use query::plan::Plan;
 use query::wire::{DecodeError, decode_rows};
-use rdf::VertexId;
+use rdf::{NodeCause, NodeError, VertexId};
+use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -157,10 +158,10 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
         match catch_unwind(AssertUnwindSafe(|| run.stage(at).work(&run, at))) {
             Ok(true) => self.scheduler.push(run, at),
             Ok(false) => run.tell_took(),
-            Err(_) => run.fail(Failure::Elsewhere {
-                node: self.ground.here(),
-                what: "a panic ended it there, which is a bug of ours".to_owned(),
-            }),
+            Err(_) => {
+                let what = "a panic ended it there, which is a bug of ours";
+                run.fail(NodeError::fault(self.ground.here(), what).into());
+            }
         }
         true
     }
@@ -172,10 +173,12 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
         question: PartsQuery<P, T>,
     ) -> Result<Arc<Run<P, T>>, ViewError> {
         if question.plan.views() > 1 || !question.plan.tables().is_empty() {
-            return Err(ViewError::Elsewhere {
+            let refused = NodeError {
                 node: self.ground.here(),
+                cause: NodeCause::Unsupported,
                 what: "windows over streams are not answered on a cluster".to_owned(),
-            });
+            };
+            return Err(Failure::from(refused).into());
         }
         let halt = Arc::new(Halt::new(
             Arc::clone(self.ground.fabric()),
@@ -232,14 +235,13 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
     fn begin_elsewhere(&self, run: &Arc<Run<P, T>>) -> Result<(), ViewError> {
         let here = self.ground.here();
         for node in run.starts().into_iter().filter(|node| *node != here) {
-            let told = self.tell(run, node);
-            told.map_err(|what| ViewError::Elsewhere { node, what })?;
+            self.tell(run, node)?;
         }
         Ok(())
     }
 
     /// Tells a node of a query that was asked here, once.
-    fn tell(&self, run: &Arc<Run<P, T>>, node: u16) -> Result<(), String> {
+    fn tell(&self, run: &Arc<Run<P, T>>, node: u16) -> Result<(), Failure> {
         let Some(mut home) = run.at_home() else {
             return Ok(());
         };
@@ -256,8 +258,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
             None => Arc::clone(home.begin.insert(Arc::new(run.begin()?))),
         };
         let begin = Message::Begin(run.id, run.with_time_left(&begin));
-        let sent = self.ground.send(node, &begin);
-        sent.map_err(|error| self.ground.why(node, &error))?;
+        self.ground.send(node, &begin)?;
         home.nodes.push(node);
         Ok(())
     }
@@ -355,29 +356,26 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
             Placed::Known(message) => self.of_run(from, message),
             Placed::Kept { is_first: true } => {
                 let asked = self.ground.send(query.home, &Message::Unknown(query));
-                if let Err(error) = asked {
-                    let cause = (query.home, self.ground.why(query.home, &error));
-                    self.give_up(query, None, &cause);
+                if let Err(failure) = asked {
+                    self.give_up(query, None, &failure.told_by(here));
                 }
             }
-            Placed::Refused(what) => self.give_up(query, Some(from), &(here, what)),
-            Placed::GivenUp((node, what)) => {
-                let _ = self
-                    .ground
-                    .send(from, &Message::Failed { query, node, what });
+            Placed::Refused(error) => self.give_up(query, Some(from), &error),
+            Placed::GivenUp(error) => {
+                let _ = self.ground.send(from, &Message::Failed { query, error });
             }
             Placed::Kept { is_first: false } | Placed::Ended => {}
         }
     }
 
     /// A query cannot begin here. Whoever was asked may be out of reach, so all are told that have sent rows for it, or will.
-    fn give_up(&self, query: QueryId, from: Option<u16>, cause: &Cause) {
+    fn give_up(&self, query: QueryId, from: Option<u16>, cause: &NodeError) {
         let (_, mut senders) = self.state().end(query, Some(cause.clone()));
         senders.extend(from);
         senders.insert(query.home);
         for sender in senders {
-            let (node, what) = cause.clone();
-            let failed = Message::Failed { query, node, what };
+            let error = cause.clone();
+            let failed = Message::Failed { query, error };
             // Who is away has lost the query, or will not miss its rows.
             let _ = self.ground.send(sender, &failed);
         }
@@ -390,8 +388,8 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
             let _ = self.ground.send(node, &Message::End(query));
             return;
         };
-        if let Err(what) = self.tell(&run, node) {
-            run.fail(Failure::Elsewhere { node, what });
+        if let Err(failure) = self.tell(&run, node) {
+            run.fail(failure);
         }
     }
 
@@ -420,10 +418,8 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
                     section: section as usize,
                     in_place,
                 };
-                let refused = |error: DecodeError| Failure::Elsewhere {
-                    node: from,
-                    what: error.to_string(),
-                };
+                let refused =
+                    |error: DecodeError| Failure::from(NodeError::fault(from, error.to_string()));
                 let rows = decode_rows(&rows).map_err(refused);
                 if let Err(failure) = rows.and_then(|rows| run.accept(from, at, rows)) {
                     run.fail(failure);
@@ -444,14 +440,12 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
                     run.schedule(blocked);
                 }
             }
-            Message::Failed { node, what, .. } => {
-                // Of a link that is cut both ends are to be known.
-                let what = if node == from {
-                    what
-                } else {
-                    format!("{what} (as node {from} sees it)")
-                };
-                run.fail(Failure::Elsewhere { node, what });
+            Message::Failed { mut error, .. } => {
+                if error.node != from {
+                    // Of a link that is cut both ends are to be known.
+                    let _ = write!(error.what, " (as node {from} sees it)");
+                }
+                run.fail(error.into());
             }
             _ => {}
         }
@@ -475,7 +469,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
             Ok(run) => Arc::new(run),
             Err(what) => {
                 drop(state);
-                self.give_up(query, None, &(self.ground.here(), what));
+                self.give_up(query, None, &NodeError::fault(self.ground.here(), what));
                 return;
             }
         };
@@ -526,14 +520,21 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
             trace: begin.trace,
         };
         let session = Arc::new(Session::new(Arc::clone(&materials.memory)));
-        Ok(Run::new(
+        let run = Run::new(
             query,
             &self.ground,
             &self.scheduler,
             begin.mode,
             (materials, session),
             halt,
-        ))
+        );
+        if run.division() != begin.division {
+            return Err(
+                "it divides the plan into other sections: run the same release on all nodes"
+                    .to_owned(),
+            );
+        }
+        Ok(run)
     }
 
     /// A node is away.
@@ -544,13 +545,12 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
             if run.id.home == node {
                 self.close(run.id);
             } else if run.needs(node) {
-                let what = what.to_owned();
-                run.fail(Failure::Elsewhere { node, what });
+                run.fail(NodeError::away(node, what).into());
             }
         }
         let unknown = self.state().unknown_of(node);
         for query in unknown {
-            self.give_up(query, None, &(node, what.to_owned()));
+            self.give_up(query, None, &NodeError::away(node, what));
         }
     }
 }

@@ -8,7 +8,7 @@ pub(crate) mod rows;
 use crate::bytes::{Malformed, Reader, Writer};
 use crate::error::Failure;
 use crate::held::Held;
-use crate::sizes::{read_statistics, write_statistics};
+use crate::sizes::{bytes_of_statistics, read_statistics, write_statistics};
 use crate::terms::PartTerms;
 use explore::MemoryExceeded;
 use query::statistics::Statistics;
@@ -267,7 +267,11 @@ pub(crate) fn answer<P: GraphView, T: PartTerms>(
             terms.ids_of(*kind, &keys, &mut ids)?;
             Answer::IdsOfKeys(ids)
         }
-        Question::Statistics => Answer::Statistics(Box::new(statistics.clone())),
+        Question::Statistics => {
+            // Twice: it is to be written, too.
+            held.grow(2 * bytes_of_statistics(statistics))?;
+            Answer::Statistics(Box::new(statistics.clone()))
+        }
         // A ground answers that, which has a fabric to offer memory by.
         Question::Where(_) => Answer::Where(Standing::Nowhere),
         Question::KeyPage(segment, from, len) => {

@@ -10,12 +10,9 @@ use crate::held::{Held, Memory};
 use crate::message::{Message, QueryId};
 use crate::run::Run;
 use hashbrown::HashMap;
+use rdf::NodeError;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
-use store::view::ViewError;
-
-/// Which node is why a query cannot go on, and what is the matter there.
-pub(crate) type Cause = (u16, String);
 
 /// Queries that have ended of which is remembered that they have.
 const ENDED_MAX: usize = 4096;
@@ -40,9 +37,9 @@ pub(crate) enum Placed {
     /// It is kept until its query begins, whether it is the first of it.
     Kept { is_first: bool },
     /// It is not kept, because of this.
-    Refused(String),
+    Refused(NodeError),
     /// Its query could not begin here, because of this.
-    GivenUp(Cause),
+    GivenUp(NodeError),
     /// Its query has ended.
     Ended,
 }
@@ -54,7 +51,7 @@ pub(crate) struct Register<P, T> {
     early: HashMap<QueryId, Vec<Early>>,
     early_messages: usize,
     /// Those that have ended here; and why, where they could not begin.
-    ended: HashMap<QueryId, Option<Cause>>,
+    ended: HashMap<QueryId, Option<NodeError>>,
     ended_order: VecDeque<QueryId>,
     pub(crate) figures: Figures,
 }
@@ -78,7 +75,7 @@ impl<P, T> Register<P, T> {
     pub(crate) fn end(
         &mut self,
         id: QueryId,
-        why: Option<Cause>,
+        why: Option<NodeError>,
     ) -> (Option<Arc<Run<P, T>>>, BTreeSet<u16>) {
         if self.ended.insert(id, why).is_none() {
             self.ended_order.push_back(id);
@@ -111,12 +108,12 @@ impl<P, T> Register<P, T> {
         }
         if self.early_messages >= EARLY_MAX {
             let what = "too much has come for queries that have not begun";
-            return Placed::Refused(what.to_owned());
+            return Placed::Refused(NodeError::away(here, what));
         }
         let held = match Held::of(memory, bytes as u64 + EARLY_BYTES) {
             Ok(held) => held,
             Err(refused) => {
-                return Placed::Refused(ViewError::from(Failure::Memory(refused)).to_string());
+                return Placed::Refused(Failure::Memory(refused).told_by(here));
             }
         };
         self.early_messages += 1;
@@ -137,7 +134,7 @@ impl<P, T> Register<P, T> {
     }
 
     /// Why a query could not begin here, if so.
-    pub(crate) fn given_up(&self, query: QueryId) -> Option<Cause> {
+    pub(crate) fn given_up(&self, query: QueryId) -> Option<NodeError> {
         self.ended.get(&query).cloned().flatten()
     }
 

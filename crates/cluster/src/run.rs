@@ -29,7 +29,7 @@ pub(crate) mod work;
 use crate::error::Failure;
 use crate::ground::Ground;
 use crate::held::{Held, Memory, rows_bytes};
-use crate::home::at_data::{AtData, divided};
+use crate::home::at_data::{AtData, divided, division};
 use crate::home::share::Share;
 use crate::home::{Home, Homes, Place, Section};
 use crate::lexicon::RemoteLexicon;
@@ -46,7 +46,7 @@ use oxsdatatypes::DateTime;
 use query::plan::Plan;
 use query::wire::Rows;
 use queue::Scheduler;
-use rdf::{Ticket, VertexId};
+use rdf::{NodeCause, NodeError, Ticket, VertexId};
 use stage::{Came, Stage};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
@@ -372,22 +372,15 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
             return;
         }
         self.halt.end();
-        let (node, what) = match failure {
-            Failure::Elsewhere { node, what } => (node, what),
-            failure => {
-                let what = store::view::ViewError::from(failure).to_string();
-                (self.ground.here(), what)
-            }
-        };
-        let query = self.id;
+        let (query, error) = (self.id, failure.told_by(self.ground.here()));
         // Where that does not arrive the one that asked is away, and wants to know nothing.
-        let failed = Message::Failed { query, node, what };
+        let failed = Message::Failed { query, error };
         let _ = self.ground.send(self.id.home, &failed);
     }
 
     /// Checks and keeps rows for a section. The error says why they are none.
     pub(crate) fn accept(self: &Arc<Self>, from: u16, at: At, rows: Rows) -> Result<(), Failure> {
-        let refused = |what| Failure::Elsewhere { node: from, what };
+        let refused = |what: String| Failure::from(NodeError::fault(from, what));
         if at.section == 0 || at.section >= self.sections.len() {
             let (section, sections) = (at.section, self.sections.len());
             let what = format!("it sent rows for section {section} of a plan that has {sections}");
@@ -427,12 +420,21 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
         }
     }
 
+    /// How the plan is divided, as a number: nodes that divide it in two ways must not walk it together.
+    pub(crate) fn division(&self) -> u64 {
+        division(&self.at_data, &self.sections)
+    }
+
     /// What other nodes are told of it.
-    pub(crate) fn begin(&self) -> Result<Begin, String> {
+    pub(crate) fn begin(&self) -> Result<Begin, Failure> {
         let mut plan = Vec::new();
         let materials = &self.materials;
         let encoded = query::wire::encode_plan(&self.told, &materials.ids, &mut plan);
-        encoded.map_err(|error| error.to_string())?;
+        encoded.map_err(|error| NodeError {
+            node: self.ground.here(),
+            cause: NodeCause::Unsupported,
+            what: error.to_string(),
+        })?;
         Ok(Begin {
             mode: self.mode,
             time_ns: u64::MAX,
@@ -441,6 +443,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
             seed: materials.seed,
             is_profiled: materials.is_profiled,
             trace: self.trace_below(),
+            division: self.division(),
             now: materials.now.to_string(),
             plan,
         })

@@ -123,12 +123,13 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Running<P, T> {
         self.run.done_by_section()
     }
 
-    /// What each step of the plan did on all nodes, as far as they have said it. Nothing where it is not profiled.
+    /// What each step of the plan did on all nodes, as far as they have said it. Nothing where it is not profiled, as one
+    /// that is only followed: of that each node keeps its own spans.
     pub fn profile(&self) -> Vec<StepProfile> {
-        let done = self.done_by_section();
-        if done.is_empty() {
+        if !self.run.is_profiled() {
             return Vec::new();
         }
+        let done = self.done_by_section();
         let mut profile = vec![StepProfile::default(); self.run.told().steps.len()];
         for section in &done {
             let start = self.run.sections[section.section].steps.start;

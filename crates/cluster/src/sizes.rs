@@ -23,6 +23,19 @@ pub(crate) fn write_statistics(statistics: &Statistics, out: &mut Writer) {
     out.id(statistics.type_vertex.unwrap_or(VertexId::UNBOUND));
 }
 
+/// Bytes that it takes in memory. Written it takes no more.
+pub(crate) fn bytes_of_statistics(statistics: &Statistics) -> u64 {
+    let sets = statistics.out_sets.iter().chain(&statistics.in_sets);
+    let of_set = |set: &CharacteristicSet| {
+        size_of_val(set) + size_of_val(&set.predicates[..]) + size_of_val(&set.types[..])
+    };
+    let bytes = size_of_val(statistics)
+        + size_of_val(&statistics.predicates[..])
+        + size_of_val(&statistics.classes[..])
+        + sets.map(of_set).sum::<usize>();
+    bytes as u64
+}
+
 pub(crate) fn read_statistics(from: &mut Reader<'_>) -> Result<Statistics, Malformed> {
     let quads = from.number()?;
     let count = from.count(PAIR_BYTES_MIN + 2)?;

@@ -5,6 +5,7 @@
 //! anything up, so that callers need not know which ids are inline.
 
 use crate::id::VertexId;
+use crate::node_error::NodeError;
 use crate::progress::Progress;
 use crate::terms::TermBuffer;
 use oxrdf::TermRef;
@@ -26,14 +27,9 @@ pub enum LexiconError {
     /// A part of the dictionary could not be read.
     #[error("dictionary: {0}")]
     Io(#[from] std::io::Error),
-    /// The node of a cluster that has it did not answer.
-    #[error("node {node}, which has part {node} of the graph, does not answer: {what}")]
-    Elsewhere {
-        /// Its number.
-        node: u16,
-        /// What happened.
-        what: String,
-    },
+    /// The node of a cluster that has it did not do its share.
+    #[error(transparent)]
+    Elsewhere(Box<NodeError>),
     /// What others answered is more than the query may have in memory.
     #[error(
         "terms of other nodes need more than {limit_bytes} bytes of memory ({used_bytes} are in use)"

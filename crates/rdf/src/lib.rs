@@ -11,6 +11,7 @@ pub mod key;
 pub mod language;
 pub mod lexicon;
 pub mod name;
+pub mod node_error;
 pub mod nt;
 pub mod placement;
 pub mod prefix;
@@ -23,6 +24,7 @@ pub mod varint;
 
 pub use id::{Direction, PredicateId, Tag, VertexId};
 pub use lexicon::{Lexicon, LexiconError};
+pub use node_error::{NodeCause, NodeError};
 pub use placement::{Placement, PlacementError};
 pub use progress::{Progress, Ticket};
 pub use strictness::{Strictness, is_loadable_iri};

@@ -109,7 +109,7 @@ impl Findings {
                 );
             }
             ViewError::Inconsistent { file, what } => self.add(file, place, what.clone()),
-            ViewError::Elsewhere { .. } | ViewError::OutOfMemory { .. } => {
+            ViewError::Elsewhere(_) | ViewError::OutOfMemory { .. } => {
                 unreachable!("a store asks no other node")
             }
         }

@@ -4,6 +4,8 @@
 //! error has a file below all of them. A variant carries the name of the file in the store's directory,
 //! or the number of the node that was asked.
 
+use rdf::NodeError;
+
 /// Why a view could not answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ViewError {
@@ -23,14 +25,9 @@ pub enum ViewError {
         /// What was found.
         what: String,
     },
-    /// The node of a cluster that has it did not answer.
-    #[error("node {node}, which has part {node} of the graph, does not answer: {what}")]
-    Elsewhere {
-        /// Its number.
-        node: u16,
-        /// What happened.
-        what: String,
-    },
+    /// The node of a cluster that has it did not do its share.
+    #[error(transparent)]
+    Elsewhere(Box<NodeError>),
     /// What others sent is more than the query, or the node, may have in memory.
     #[error(
         "what nodes send each other needs more than {limit_bytes} bytes of memory ({used_bytes} are in use)"

@@ -38,6 +38,33 @@ pub struct AtData {
     became: usize,
 }
 
+/// A number that two divisions of one plan share where they are the same, as far as rows and words about them go: which
+/// steps, where, and which of them gather.
+pub fn division(at_data: &AtData, sections: &[Section]) -> u64 {
+    let place = |place: Place| match place {
+        Place::Home(_) => 0,
+        Place::Here => 1,
+        Place::Together => 2,
+    };
+    let of_sections = sections.iter().flat_map(|section| {
+        let Range { start, end } = section.steps;
+        [
+            start,
+            end,
+            place(section.place),
+            usize::from(section.gathers),
+        ]
+    });
+    let Range { start, end } = at_data.steps;
+    let numbers = [at_data.plan.steps.len(), start, end, at_data.became];
+    // FNV-1a, a number at a time.
+    let add = |sum: u64, number: usize| (sum ^ number as u64).wrapping_mul(0x0100_0000_01b3);
+    numbers
+        .into_iter()
+        .chain(of_sections)
+        .fold(0xcbf2_9ce4_8422_2325, add)
+}
+
 /// A plan as it is walked over so many nodes, and its sections.
 pub fn divided(plan: &Arc<Plan>, homes: &Homes<'_>, nodes: u16) -> (AtData, Vec<Section>) {
     if nodes == 1 {

@@ -49,6 +49,11 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
         }
     }
 
+    /// Whether its asker wants to be told what each section did.
+    pub(crate) fn is_profiled(&self) -> bool {
+        self.materials.is_profiled
+    }
+
     /// What each section did on each node, as far as this one knows; nothing where the query is not profiled.
     pub(crate) fn done_by_section(&self) -> Vec<SectionOfNode> {
         let meter = self.meter.as_ref();
@@ -63,7 +68,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
 
     /// Says what a section of this node has done, before the word about what it has worked off; so many words are its own.
     pub(crate) fn says(&self, at: At, words: u64) {
-        if let Some(meter) = self.meter.as_ref().filter(|_| self.materials.is_profiled) {
+        if let Some(meter) = self.meter.as_ref().filter(|_| self.is_profiled()) {
             meter.count(at, |figures| figures.words += words);
             let figures = meter.own(at);
             let did = Message::Did(self.id, Did { at, figures });

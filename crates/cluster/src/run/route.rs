@@ -22,7 +22,7 @@ use explore::local::LocalTerms;
 use explore::{Chunk, Execution, WalkError};
 use hashbrown::HashSet;
 use query::plan::Slot;
-use rdf::{Tag, VertexId};
+use rdf::{NodeError, Tag, VertexId};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use store::view::{GraphView, ViewError};
@@ -136,7 +136,7 @@ impl Outbox {
             Ok::<(), String>(())
         });
         let packed = packed.expect("it gave rows, so it is prepared");
-        packed.map_err(|what| elsewhere(here, what))
+        packed.map_err(|what| ViewError::Elsewhere(Box::new(NodeError::fault(here, what))).into())
     }
 
     /// Puts the rows of a chunk where they go.
@@ -303,11 +303,7 @@ where
                 rows,
             };
             let sent = run.ground.send(to, &message);
-            sent.map_err(|error| elsewhere(to, run.ground.why(to, &error)))
+            sent.map_err(|failure| ViewError::from(failure).into())
         }
     }
-}
-
-fn elsewhere(node: u16, what: String) -> WalkError {
-    ViewError::Elsewhere { node, what }.into()
 }

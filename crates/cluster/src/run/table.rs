@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 use oxrdf::Term;
 use query::plan::Slot;
 use query::wire::{EncodeError, Rows, decode_rows, encode_rows};
-use rdf::{Tag, VertexId};
+use rdf::{NodeError, Tag, VertexId};
 use store::view::ViewError;
 
 /// Rows of one section, in the making.
@@ -136,7 +136,7 @@ impl Arriving {
         let found = rows.columns.iter().map(|(slot, _)| *slot);
         if !found.eq(columns.iter().copied()) {
             let what = "it sent rows that have other columns than their section".to_owned();
-            return Err(ViewError::Elsewhere { node: from, what }.into());
+            return Err(ViewError::from(Failure::from(NodeError::fault(from, what))).into());
         }
         if !rows.locals.is_empty() {
             let texts = &rows.locals;
@@ -165,19 +165,5 @@ impl Arriving {
         let columns = self.rows.columns.iter();
         let columns = columns.map(|(slot, cells)| (*slot, cells[range.clone()].to_vec()));
         Some(Chunk::from_columns(width, rows, columns).expect("their columns were looked at"))
-    }
-}
-
-/// What a walk says when it cannot go on, for whoever is asked about it elsewhere.
-pub(crate) fn failure(error: &WalkError, here: u16) -> Failure {
-    match error {
-        WalkError::View(ViewError::Elsewhere { node, what }) => Failure::Elsewhere {
-            node: *node,
-            what: what.clone(),
-        },
-        error => Failure::Elsewhere {
-            node: here,
-            what: error.to_string(),
-        },
     }
 }

@@ -9,6 +9,7 @@ use super::{At, Run, lock};
 use crate::error::Failure;
 use crate::message::{Message, Took};
 use crate::terms::PartTerms;
+use rdf::NodeError;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use store::view::GraphView;
@@ -82,10 +83,8 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
             };
             if home.tally.worked((node, took.in_place), worked).is_err() {
                 drop(home);
-                self.fail(Failure::Elsewhere {
-                    node,
-                    what: format!("it counted rows of section {section} that cannot be"),
-                });
+                let what = format!("it counted rows of section {section} that cannot be");
+                self.fail(NodeError::fault(node, what).into());
                 return;
             }
         }
@@ -108,9 +107,8 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
                 section: section as u32,
                 in_place,
             };
-            if let Err(error) = self.ground.send(node, &ended) {
-                let what = error.to_string();
-                self.fail(Failure::Elsewhere { node, what });
+            if let Err(failure) = self.ground.send(node, &ended) {
+                self.fail(failure);
             }
         }
     }

@@ -1,8 +1,9 @@
 //! A stage worked on: its walk fed, its rows sent on, what was worked off told.
 
 use super::stage::{Came, IDLE, QUEUED, Stage, WORKING, Work, lock};
-use super::table::{Arriving, failure};
+use super::table::Arriving;
 use super::{At, Run, WINDOW};
+use crate::error::told_of_walk;
 use crate::message::{Message, Took};
 use crate::terms::PartTerms;
 use explore::{Chunk, Execution, Status, WalkError};
@@ -48,7 +49,7 @@ impl Stage {
             Ok(advanced) => advanced,
             Err(error) => {
                 lock(&self.work).execution = None;
-                run.fail(failure(&error, run.ground.here()));
+                run.fail(told_of_walk(&error, run.ground.here()).into());
                 Advance::Over
             }
         };

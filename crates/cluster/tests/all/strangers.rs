@@ -18,6 +18,7 @@ use testkit::{compare, oracles, seeds};
 /// The kinds of messages that are written here.
 const ASK: u8 = 0;
 const PIECE: u8 = 1;
+const BEGIN: u8 = 2;
 const ROWS: u8 = 3;
 const FAILED: u8 = 6;
 const UNKNOWN: u8 = 8;
@@ -137,8 +138,47 @@ fn rows_of_a_query_whose_home_is_away_are_refused() {
     assert!(told.iter().any(is_refusal), "{told:?}");
 }
 
+/// What is said of a node that is not there, and of no other.
+const IS_AWAY: &str = "does not answer";
+
 fn is_out_of_memory(text: &[u8]) -> bool {
     String::from_utf8_lossy(text).contains("memory")
+}
+
+/// What is told of a part to planners is an answer like any other.
+#[test]
+fn statistics_are_given_as_long_as_there_is_memory_for_them() {
+    let pair = Pair::new();
+    let statistics = [ASK, 5, 6];
+    let refused = |answers: Vec<Vec<u8>>| answers.iter().any(|answer| is_out_of_memory(answer));
+    assert!(!refused(pair.answers(&statistics)));
+    pair.matter.limit(0, 200);
+    assert!(refused(pair.answers(&statistics)));
+    assert_eq!(pair.matter.held_bytes(0), 0);
+}
+
+/// Two releases may divide a plan into other sections, whose rows and words are then about other steps.
+#[test]
+fn who_divides_the_plan_in_another_way_takes_no_part() {
+    let mut random = Random::new(1);
+    let dataset = random_dataset(&Shape::small(&mut random), &mut random);
+    let world = World::new(&dataset, 3, None);
+    let planned = world.plan("SELECT * { ?a ?p ?b . ?b ?q ?c }", None);
+    let (plan, ids) = planned.expect("a plan");
+    let mut rest = vec![0];
+    for number in [u64::MAX, 1 << 30, 64, 7] {
+        varint::write(&mut rest, number);
+    }
+    // Neither profiled nor followed.
+    rest.extend([0, 0]);
+    varint::write(&mut rest, 77);
+    let now = b"2020-01-01T00:00:00Z";
+    varint::write(&mut rest, now.len() as u64);
+    rest.extend(now);
+    query::wire::encode_plan(&plan, &ids, &mut rest).expect("a plan of three steps");
+    let told = Pair::new().answers(&of_query(BEGIN, 1, 1, &rest));
+    let said = |bytes: &Vec<u8>| String::from_utf8_lossy(bytes).contains("the same release");
+    assert!(told.iter().any(said), "{told:?}");
 }
 
 /// Rows of queries that nobody has told of are kept as long as there is memory for them.
@@ -240,6 +280,8 @@ fn too_little_memory_is_an_error_and_never_a_part_of_the_answer() {
                             is_out_of_memory(error.as_bytes()),
                             "seed {seed}: {error}\n{text}"
                         );
+                        // Nobody is away, whosever memory it was.
+                        assert!(!error.contains(IS_AWAY), "seed {seed}: {error}\n{text}");
                         refused += 1;
                     }
                 }
@@ -305,6 +347,7 @@ fn a_damaged_helper_fails_the_queries_that_need_it() {
                     }
                     Err(error) => {
                         assert!(error.contains("it was damaged"), "seed {seed}: {error}");
+                        assert!(!error.contains(IS_AWAY), "seed {seed}: {error}");
                         failed += 1;
                     }
                 }

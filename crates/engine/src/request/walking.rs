@@ -7,7 +7,8 @@ use crate::budget::Budget;
 use crate::error::{Kind, QueryError, Unit};
 use crate::stop::{StopReason, StopToken, outdated};
 use explore::{MemoryBudget, MemoryExceeded, Stop, WalkError};
-use rdf::LexiconError;
+use rdf::{LexiconError, NodeCause, NodeError};
+use std::fmt::Display;
 use store::view::ViewError;
 
 /// Adds the limit to a failure that only knows that it was told to stop.
@@ -60,13 +61,7 @@ impl From<WalkError> for QueryError {
                 limit_bytes,
                 used_bytes,
                 of_all,
-            } => QueryError::new(Kind::Memory, error)
-                .with_limit(Unit::Bytes, limit_bytes, used_bytes)
-                .with_hint(if of_all {
-                    "ask again when others have ended, or give queries more memory: `query.memory_pool`"
-                } else {
-                    "ask for less, or for a higher memory limit"
-                }),
+            } => out_of_memory(error, (limit_bytes, used_bytes), of_all),
             WalkError::Stopped(explore::StopReason::Deadline) => {
                 QueryError::new(Kind::Timeout, error)
             }
@@ -78,8 +73,7 @@ impl From<WalkError> for QueryError {
             WalkError::Pending(_) => QueryError::new(Kind::Internal, error),
             WalkError::TooManyRows => QueryError::new(Kind::Memory, error),
             WalkError::RefusedPattern { .. } => QueryError::new(Kind::Unsupported, error),
-            WalkError::ServiceRefused { .. } => QueryError::new(Kind::Policy, error)
-                .with_hint("allow it in the configuration, key service.allow (--allow-service), or ask it yourself"),
+            WalkError::ServiceRefused { .. } => service_refused(error),
             WalkError::ServiceFailed { .. } | WalkError::ServiceUnnamed { .. } => {
                 QueryError::new(Kind::Remote, error)
             }
@@ -90,27 +84,65 @@ impl From<WalkError> for QueryError {
 impl From<ViewError> for QueryError {
     fn from(error: ViewError) -> QueryError {
         let kind = match error {
-            ViewError::Elsewhere { node, .. } => return away(node, &error),
-            ViewError::OutOfMemory { .. } => Kind::Memory,
+            ViewError::Elsewhere(error) => return elsewhere(&error),
+            ViewError::OutOfMemory {
+                limit_bytes,
+                used_bytes,
+                of_all,
+            } => return out_of_memory(error, (limit_bytes, used_bytes), of_all),
             ViewError::Damaged { .. } | ViewError::Inconsistent { .. } => Kind::Damaged,
         };
         QueryError::new(kind, error)
     }
 }
 
-/// A node did not do its share.
-fn away(node: u16, error: &dyn std::fmt::Display) -> QueryError {
-    let mut failure = QueryError::new(Kind::Away, error)
-        .with_hint("ask again; /api/v1/cluster says which nodes are there");
-    failure.node = Some(node);
+/// A node did not do its share. What is the matter there is told as if it were here, with the node.
+fn elsewhere(error: &NodeError) -> QueryError {
+    let mut failure = match error.cause {
+        NodeCause::Away => QueryError::new(Kind::Away, error)
+            .with_hint("ask again; /api/v1/cluster says which nodes are there"),
+        NodeCause::Memory {
+            limit_bytes,
+            used_bytes,
+            of_all,
+        } => out_of_memory(error, (limit_bytes, used_bytes), of_all),
+        NodeCause::TooMuch => QueryError::new(Kind::Memory, error),
+        NodeCause::Damaged => QueryError::new(Kind::Damaged, error),
+        NodeCause::Unsupported => QueryError::new(Kind::Unsupported, error),
+        NodeCause::Policy => service_refused(error),
+        NodeCause::Remote => QueryError::new(Kind::Remote, error),
+        NodeCause::Fault => QueryError::new(Kind::Internal, error),
+    };
+    failure.node = Some(error.node);
     failure
+}
+
+/// A budget is used up, of which so many bytes may be used and so many are.
+fn out_of_memory(error: impl Display, bytes: (u64, u64), of_all: bool) -> QueryError {
+    QueryError::new(Kind::Memory, error)
+        .with_limit(Unit::Bytes, bytes.0, bytes.1)
+        .with_hint(if of_all {
+            "ask again when others have ended, or give queries more memory: `query.memory_pool`"
+        } else {
+            "ask for less, or for a higher memory limit"
+        })
+}
+
+fn service_refused(error: impl Display) -> QueryError {
+    QueryError::new(Kind::Policy, error).with_hint(
+        "allow it in the configuration, key service.allow (--allow-service), or ask it yourself",
+    )
 }
 
 impl From<LexiconError> for QueryError {
     fn from(error: LexiconError) -> QueryError {
         let kind = match error {
-            LexiconError::Elsewhere { node, .. } => return away(node, &error),
-            LexiconError::OutOfMemory { .. } => Kind::Memory,
+            LexiconError::Elsewhere(error) => return elsewhere(&error),
+            LexiconError::OutOfMemory {
+                limit_bytes,
+                used_bytes,
+                of_all,
+            } => return out_of_memory(error, (limit_bytes, used_bytes), of_all),
             LexiconError::Damaged { .. } | LexiconError::UnknownId(_) | LexiconError::Io(_) => {
                 Kind::Damaged
             }
@@ -205,5 +237,42 @@ mod tests {
         let [suspended, resumed] =
             [&pace.suspended, &pace.resumed].map(|count| count.load(Ordering::Relaxed));
         assert!(suspended > 0 && suspended == resumed);
+    }
+
+    /// Only a node that is away is to be asked again.
+    #[test]
+    fn what_is_the_matter_at_a_node_is_told_with_the_node() {
+        let memory = NodeCause::Memory {
+            limit_bytes: 9,
+            used_bytes: 8,
+            of_all: false,
+        };
+        let causes = [
+            (NodeCause::Away, Kind::Away),
+            (memory, Kind::Memory),
+            (NodeCause::TooMuch, Kind::Memory),
+            (NodeCause::Damaged, Kind::Damaged),
+            (NodeCause::Unsupported, Kind::Unsupported),
+            (NodeCause::Policy, Kind::Policy),
+            (NodeCause::Remote, Kind::Remote),
+            (NodeCause::Fault, Kind::Internal),
+        ];
+        for (cause, kind) in causes {
+            let error = Box::new(NodeError {
+                node: 3,
+                cause,
+                what: "this".to_owned(),
+            });
+            let told = [
+                QueryError::from(ViewError::Elsewhere(error.clone())),
+                QueryError::from(LexiconError::Elsewhere(error)),
+            ];
+            for told in told {
+                assert_eq!((told.kind, told.node), (kind, Some(3)), "{cause:?}");
+                assert!(told.message.ends_with(": this"), "{}", told.message);
+                let limit = (cause == memory).then_some(9);
+                assert_eq!(told.limit, limit, "{cause:?}");
+            }
+        }
     }
 }
