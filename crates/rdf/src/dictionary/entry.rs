@@ -64,6 +64,9 @@ pub(super) fn push_entry(out: &mut Vec<u8>, before: &[u8], key: &[u8], scratch: 
     out.extend_from_slice(middle);
 }
 
+/// Bytes that keys may be longer than the first of their block before memory is asked for again: most are not.
+const ROOM: usize = 64;
+
 /// A key, and what entries make of it one after another.
 #[derive(Debug, Default)]
 pub(super) struct EntryKey {
@@ -82,6 +85,7 @@ impl EntryKey {
     /// Puts another key in its place.
     pub(super) fn set(&mut self, key: &[u8]) {
         self.bytes.clear();
+        self.bytes.reserve(key.len() + ROOM);
         self.bytes.extend_from_slice(key);
         self.grown = None;
     }
