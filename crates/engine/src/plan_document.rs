@@ -51,7 +51,7 @@ impl Query {
         if let Some(device) = device {
             document["device"] = device.into();
         }
-        if let Some(trace) = self.context.trace {
+        if let Some(trace) = &self.context.trace {
             document["trace"] = trace.to_string().into();
         }
         if let Some(sections) = self.sections() {

@@ -91,7 +91,7 @@ pub struct Query {
     /// Blank nodes of a `CONSTRUCT` are named by their solutions.
     pub(crate) names_by_solution: bool,
     pub(crate) answered: Option<Answered>,
-    parameters: Vec<ConstantId>,
+    parameters: Arc<[ConstantId]>,
     /// When its slice of the calling thread's time is over, if it has no more than that.
     pub(crate) slice_end: Option<Instant>,
     /// What it probably did not mean; `None`: nothing.
@@ -103,7 +103,7 @@ pub struct Query {
 impl Query {
     /// A query that is ready to be walked. `parse`: how long it took to read its text.
     pub(crate) fn new(
-        context: &Context,
+        context: Context,
         graph: Arc<Graph>,
         plan: PlannedQuery,
         parse: Duration,
@@ -113,8 +113,9 @@ impl Query {
             plan.plan.constants.len(),
             "every constant of the plan is looked up"
         );
+        let plan_time = context.elapsed().saturating_sub(parse);
         Query {
-            context: context.clone(),
+            context,
             graph,
             plan: plan.plan,
             constants: plan.constants,
@@ -127,7 +128,7 @@ impl Query {
             warnings: None,
             timings: Timings {
                 parse,
-                plan: context.elapsed().saturating_sub(parse),
+                plan: plan_time,
                 samples: plan.samples,
             },
         }
@@ -149,11 +150,11 @@ impl Query {
         let plan = PlannedQuery {
             plan: Arc::new(plan),
             constants,
-            parameters: Vec::new(),
+            parameters: Arc::default(),
             prefixes: parsed.prefixes().into(),
             samples,
         };
-        Ok(Query::new(context, graph, plan, parse))
+        Ok(Query::new(context.clone(), graph, plan, parse))
     }
 
     /// What the query probably did not mean: names that the graph does not have, variables that nothing
@@ -269,7 +270,7 @@ impl Query {
     /// The plan with the terms of this query's own constants.
     fn written_out(&self) -> Cow<'_, Plan> {
         let mut plan = Cow::Borrowed(&*self.plan);
-        for parameter in &self.parameters {
+        for parameter in self.parameters.iter() {
             let at = parameter.0 as usize;
             let mut cells = TermBuffer::new();
             let id = self.constants[at].unwrap_or(VertexId::UNBOUND);

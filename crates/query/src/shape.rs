@@ -38,6 +38,7 @@ use crate::parse::{Scanned, is_one, refuse_update};
 use crate::plan::{ConstantId, Node};
 use oxrdf::{Literal, NamedNode, Term, TermRef};
 use rdf::{Direction, VertexId};
+use std::sync::Arc;
 
 /// What placeholders begin with: no IRI of a text has a blank.
 const PLACEHOLDER: &str = "a parameter: ";
@@ -71,7 +72,7 @@ pub struct Template {
     /// The algebra; a placeholder stands for each parameter among its constants.
     pub query: Query,
     /// Which constant is which parameter.
-    pub parameters: Vec<ConstantId>,
+    pub parameters: Arc<[ConstantId]>,
 }
 
 impl Shape {
@@ -161,7 +162,7 @@ impl Shape {
             Some(ConstantId(u32::try_from(found).ok()?))
         };
         let parameters = 0..self.parameters.len();
-        let parameters = parameters.map(constant).collect::<Option<Vec<_>>>()?;
+        let parameters = parameters.map(constant).collect::<Option<Arc<_>>>()?;
         let template = Template { query, parameters };
         (!template.has_parameter_in_proof()).then_some(template)
     }

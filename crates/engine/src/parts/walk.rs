@@ -55,7 +55,7 @@ impl Query {
             stop: Arc::new(token.clone()),
             time: left.map(|left| left.max(Duration::from_millis(1))),
             is_profiled: self.profiling,
-            trace: self.context.trace,
+            trace: self.context.trace.as_deref().copied(),
         })?;
         let view = visit.view();
         let mut chunk = Chunk::new();

@@ -44,7 +44,7 @@ pub(crate) struct Context {
     /// How rows come to what they need, of a graph in parts; `None`: as the database has it.
     pub(crate) mode: Option<Mode>,
     /// What it is part of, where it is followed.
-    pub(crate) trace: Option<Trace>,
+    pub(crate) trace: Option<Box<Trace>>,
     forced: PlanOptions,
     statistics: Option<ForeignStatistics>,
     sample_from: Duration,
@@ -78,7 +78,7 @@ impl Context {
             entry: Arc::new(entry),
             threads: request.threads.unwrap_or(options.query_threads),
             mode: request.execution,
-            trace: request.trace,
+            trace: request.trace.map(Box::new),
             forced: PlanOptions {
                 keep_order: request.keep_order,
                 keep_checks: request.keep_checks,
@@ -206,7 +206,7 @@ pub(crate) struct PlannedQuery {
     pub(crate) plan: Arc<Plan>,
     pub(crate) constants: Vec<Option<VertexId>>,
     /// The constants whose terms are not those of the plan.
-    pub(crate) parameters: Vec<ConstantId>,
+    pub(crate) parameters: Arc<[ConstantId]>,
     pub(crate) prefixes: Arc<[(String, String)]>,
     /// How long samples were walked for the plan.
     pub(crate) samples: Duration,

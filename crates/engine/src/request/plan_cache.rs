@@ -407,7 +407,7 @@ impl ShapeEntry {
     }
 
     /// The constants that are parameters, in the order of a text's terms.
-    pub(crate) fn parameters(&self) -> &[ConstantId] {
+    pub(crate) fn parameters(&self) -> &Arc<[ConstantId]> {
         &self.template.parameters
     }
 

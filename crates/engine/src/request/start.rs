@@ -28,11 +28,11 @@ pub(crate) fn start(shared: &Arc<Shared>, request: &Request<'_>) -> Result<Query
     if let Some(cache) = cache
         && learnt.is_none()
         && let Some((shaped, parameters)) = cache.spelled(request.text, &options)
-        && let Some(query) = of_shape(&context, &shaped, shared.graph(), &parameters, Effort::Any)?
+        && let Some(known) = of_shape(&context, &shaped, shared.graph(), &parameters, Effort::Any)?
     {
         cache.count(true);
         cache.count_spelled();
-        return Ok(query);
+        return Ok(known.asked(context));
     }
     context.draw_text(request)?;
     let (scanned, shape) = if let Some((scanned, shape)) = learnt {
@@ -49,7 +49,7 @@ pub(crate) fn start(shared: &Arc<Shared>, request: &Request<'_>) -> Result<Query
     };
     let known = cache.get(&shape);
     if let Some(CacheEntry::Planned(shaped)) = &known
-        && let Some(query) = of_shape(
+        && let Some(known) = of_shape(
             &context,
             shaped,
             Arc::clone(&graph),
@@ -59,7 +59,7 @@ pub(crate) fn start(shared: &Arc<Shared>, request: &Request<'_>) -> Result<Query
     {
         cache.spell(request.text, &shape, &options, shaped);
         cache.count(true);
-        return Ok(query);
+        return Ok(known.asked(context));
     }
     cache.count(false);
     let is_seen = match &known {
@@ -136,13 +136,13 @@ fn light(
     }
     let context = Context::enter(shared, request);
     let graph = shared.graph();
-    let query = of_shape(&context, shaped, graph, parameters, Effort::Light);
-    let query = query.ok()??;
-    if query.plan.weight == Weight::Heavy {
+    let known = of_shape(&context, shaped, graph, parameters, Effort::Light);
+    let known = known.ok()??;
+    if known.plan.plan.weight == Weight::Heavy {
         return None;
     }
     shared.plans.as_ref()?.count(true);
-    Some(query)
+    Some(known.asked(context))
 }
 
 /// A query that was parsed like this, planned, with what it probably did not mean.
@@ -183,6 +183,22 @@ fn kept(template: Template, query: &Query) -> Result<ShapeEntry, QueryError> {
     Ok(shaped)
 }
 
+/// A query of a known shape.
+struct KnownQuery {
+    graph: Arc<Graph>,
+    plan: PlannedQuery,
+    parse: Duration,
+    warnings: Option<Arc<[String]>>,
+}
+
+impl KnownQuery {
+    fn asked(self, context: Context) -> Query {
+        let mut query = Query::new(context, self.graph, self.plan, self.parse);
+        query.warnings = self.warnings;
+        query
+    }
+}
+
 /// The query of a known shape with these terms for its parameters; `None` where one of them is stored nowhere, where
 /// ids mean other terms by now, and where no plan fits and one for a heavy query would have to be made
 /// with [`Effort::Light`].
@@ -192,7 +208,7 @@ fn of_shape(
     graph: Arc<Graph>,
     terms: &[TermRef<'_>],
     effort: Effort,
-) -> Result<Option<Query>, QueryError> {
+) -> Result<Option<KnownQuery>, QueryError> {
     if !shaped.is_of(&graph) {
         return Ok(None);
     }
@@ -220,11 +236,15 @@ fn of_shape(
         plan,
         samples,
         constants,
-        parameters: shaped.parameters().to_vec(),
+        parameters: Arc::clone(shaped.parameters()),
         prefixes: Arc::clone(shaped.prefixes()),
     };
-    let mut query = Query::new(context, graph, plan, parse);
     let empty_default = &context.shared.empty_default;
-    query.warnings = shaped.warnings(empty_default, &query.graph, &query.constants)?;
-    Ok(Some(query))
+    let warnings = shaped.warnings(empty_default, &graph, &plan.constants)?;
+    Ok(Some(KnownQuery {
+        graph,
+        plan,
+        parse,
+        warnings,
+    }))
 }
