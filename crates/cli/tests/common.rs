@@ -8,7 +8,14 @@ use std::process::{Child, Command, Output, Stdio};
 
 /// The binary under test, away from the configuration of whoever runs the tests.
 pub fn somersault() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_somersault"));
+    at_home(Command::new(BINARY))
+}
+
+/// Where the binary under test is.
+pub const BINARY: &str = env!("CARGO_BIN_EXE_somersault");
+
+/// A command without the configuration of whoever runs the tests.
+pub fn at_home(mut command: Command) -> Command {
     command.stdin(Stdio::null());
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("SOMERSAULT_") {
