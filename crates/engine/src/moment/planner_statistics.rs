@@ -1,7 +1,9 @@
 //! What the store says of itself, in the planner's words.
 //!
 //! `store` and `query` never meet, so this is where one's statistics become the other's: a copy, O(predicates,
-//! classes, characteristic sets). Sets that are not all there prove nothing, so an incomplete list is left out.
+//! classes, characteristic sets). Sets that are not all there prove nothing, so an incomplete list is left out. A part's list of
+//! in-sets lacks what points at classes, and nothing else: it is kept, because the sum of all parts proves nothing anyway, and
+//! without it a planner over parts would expect no row of any expansion towards subjects.
 
 use query::statistics::{CharacteristicSet, PredicateStatistics, Statistics};
 use store::delta::Version;
@@ -17,7 +19,8 @@ pub(crate) fn plan_statistics(version: &Version) -> Result<Statistics, ViewError
     let statistics = version.statistics(SETS_MAX)?;
     let (out, into) = (&statistics.out_sets, &statistics.in_sets);
     let are_complete = out.is_complete && into.is_complete && out.has_types == into.has_types;
-    let mut statistics = planner_statistics(statistics);
+    let is_part = version.base().part_of().is_some();
+    let mut statistics = planner_statistics(statistics, is_part);
     statistics.complete_at = are_complete.then_some(version.number());
     let mut predicates = statistics.predicates.iter();
     assert!(
@@ -27,7 +30,7 @@ pub(crate) fn plan_statistics(version: &Version) -> Result<Statistics, ViewError
     Ok(statistics)
 }
 
-fn planner_statistics(statistics: SnapshotStatistics) -> Statistics {
+fn planner_statistics(statistics: SnapshotStatistics, is_part: bool) -> Statistics {
     let predicates = statistics
         .predicates
         .iter()
@@ -41,16 +44,17 @@ fn planner_statistics(statistics: SnapshotStatistics) -> Statistics {
         quads: statistics.quads,
         predicates: predicates.collect(),
         classes: statistics.classes,
-        out_sets: sets(statistics.out_sets),
-        in_sets: sets(statistics.in_sets),
+        out_sets: sets(statistics.out_sets, false),
+        in_sets: sets(statistics.in_sets, is_part),
         named_graphs: statistics.named_graphs,
         type_vertex: statistics.type_vertex,
         complete_at: None,
     }
 }
 
-fn sets(sizes: SetSizes) -> Vec<CharacteristicSet> {
-    if !sizes.is_complete {
+fn sets(sizes: SetSizes, lacks_classes: bool) -> Vec<CharacteristicSet> {
+    let is_whole = sizes.is_complete || lacks_classes && sizes.sets.len() < SETS_MAX;
+    if !is_whole {
         return Vec::new();
     }
     let set = |size: store::statistics::SetSize| {
