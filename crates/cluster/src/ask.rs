@@ -4,7 +4,7 @@ use crate::error::Failure;
 use crate::ground::Ground;
 use crate::question::{OwnedScope, SetName};
 use crate::reading::Begun;
-use crate::session::{Asked, Fetched, Session, Slot, Want};
+use crate::session::{Asked, Fetched, Kept, Session, Slot, Want};
 use crate::terms::PartTerms;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
@@ -134,8 +134,19 @@ impl<'g, P: GraphView + Send + Sync + 'static, T: PartTerms> Asks<'g, P, T> {
     /// The keys of terms of the dictionary.
     pub(crate) fn keys_of_ids(&mut self, ids: impl Iterator<Item = VertexId>) {
         let mut kept = self.session.kept();
+        let known = |kept: &mut Kept, id: &VertexId| {
+            if !kept.keys.contains_key(id)
+                && let Some(key) = self.ground.known_terms().key(*id)
+                && self.session.draw_term(kept, key.len())
+            {
+                kept.keys.insert(*id, Slot::Here(Some(key)));
+            }
+        };
         let mut journey = Journey::of(self.ground, &mut self.own, &mut self.other);
-        let missing = ids.filter(|id| journey.is_missing(&mut kept.keys, *id));
+        let missing = ids.filter(|id| {
+            known(&mut kept, id);
+            journey.is_missing(&mut kept.keys, *id)
+        });
         let missing: Vec<VertexId> = missing.collect();
         if !missing.is_empty() {
             self.wants.push(Want::KeysOfIds(missing));
@@ -145,8 +156,20 @@ impl<'g, P: GraphView + Send + Sync + 'static, T: PartTerms> Asks<'g, P, T> {
     /// The ids of terms of a kind with these keys.
     pub(crate) fn ids_of_keys(&mut self, kind: Tag, keys: impl Iterator<Item = Vec<u8>>) {
         let mut kept = self.session.kept();
+        let known = |kept: &mut Kept, name: &(Tag, Vec<u8>)| {
+            if !kept.ids.contains_key(name)
+                && let Some(id) = self.ground.known_terms().id(kind, &name.1)
+                && self.session.draw_term(kept, name.1.len())
+            {
+                kept.ids.insert(name.clone(), Slot::Here(Some(id)));
+            }
+        };
         let mut journey = Journey::of(self.ground, &mut self.own, &mut self.other);
-        let missing = keys.filter(|key| journey.is_missing(&mut kept.ids, (kind, key.clone())));
+        let missing = keys.filter(|key| {
+            let name = (kind, key.clone());
+            known(&mut kept, &name);
+            journey.is_missing(&mut kept.ids, name)
+        });
         let missing: Vec<Vec<u8>> = missing.collect();
         if !missing.is_empty() {
             self.wants.push(Want::IdsOfKeys(kind, missing));

@@ -17,6 +17,8 @@ pub struct Figures {
     pub fetched: Fetched,
     /// What it knows of where their lists lie.
     pub locations: KeptLocations,
+    /// What it keeps of terms that others told it (bytes).
+    pub term_bytes: u64,
     /// Times that another node went away from it, or their link was reset.
     pub losses: u64,
 }

@@ -10,7 +10,9 @@ use crate::bytes::{self, Malformed, Writer, read_node_error, write_node_error};
 use crate::desk::{Arrived, Desk, Waker};
 use crate::error::Failure;
 use crate::held::{Held, Memory};
-use crate::message::{Message, PIECE_BYTES};
+use crate::home::Homes;
+use crate::known_terms::KnownTerms;
+use crate::message::{Message, Mode, PIECE_BYTES};
 use crate::question::{
     Answer, Extent, OwnedScope, Question, SetName, Standing, Unanswered, answer,
 };
@@ -40,6 +42,8 @@ pub struct Ground<P, T> {
     placement: Placement,
     /// `rdf:type`, whose edges lie with the members, if any vertex has one.
     kind: Option<VertexId>,
+    /// The segment whose lists are in pieces.
+    pieces: Option<SegmentKey>,
     part: P,
     terms: T,
     /// Of the part.
@@ -48,7 +52,10 @@ pub struct Ground<P, T> {
     /// By number, whether a predicate has it.
     predicates: Vec<bool>,
     reader: PeerReader,
+    /// Whether a read of another node's memory is a load of the thread that reads.
+    loads: bool,
     common: RwLock<Commons>,
+    known_terms: KnownTerms,
     backlog: Mutex<Backlog>,
     /// For what is of no query here: answers in the making, messages that wait.
     memory: Memory,
@@ -94,11 +101,18 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
             predicates.resize(predicates.len().max(number + 1), false);
             predicates[number] = true;
         }
+        let predicate = kind.and_then(|kind| part.predicate_id(kind));
+        let pieces = predicate.map(|predicate| SegmentKey {
+            predicate,
+            direction: Direction::In,
+        });
         Ground {
             predicates,
+            pieces,
             here: fabric.here().0,
             desk: Desk::new(fabric.life()),
             reader: PeerReader::new(&fabric),
+            loads: fabric.load(fabric.here(), &[], &mut []).is_some(),
             fabric,
             placement,
             kind,
@@ -106,6 +120,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
             terms,
             statistics,
             common: RwLock::default(),
+            known_terms: KnownTerms::new(&(Arc::new(Unlimited) as Memory)),
             backlog: Mutex::default(),
             memory: Arc::new(Unlimited),
         }
@@ -113,6 +128,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
 
     /// Draws what is of no query here on this memory, from now on.
     pub(crate) fn draw_on(&mut self, memory: Memory) {
+        self.known_terms = KnownTerms::new(&memory);
         self.memory = memory;
     }
 
@@ -151,6 +167,11 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
         self.kind
     }
 
+    /// Terms that others were asked for.
+    pub(crate) fn known_terms(&self) -> &KnownTerms {
+        &self.known_terms
+    }
+
     pub(crate) fn desk(&self) -> &Desk {
         &self.desk
     }
@@ -167,13 +188,26 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
         self.placement.is_owned(vertex, self.here)
     }
 
+    /// Whether a node that is asked a plan walks it alone, in the thread that asks: where there is no other node; and a light
+    /// plan where what others have is read by a load ([`Homes::is_for_one`]). A mode that is forced says otherwise.
+    pub fn walks_alone(&self, mode: Mode, homes: &Homes<'_>) -> bool {
+        let is_read = self.reads_by_load() && mode == Mode::Dynamic;
+        self.placement.nodes() == 1 || is_read && homes.is_for_one()
+    }
+
+    /// Whether the thread that wants lists of other nodes reads them itself, mostly.
+    pub(crate) fn reads_by_load(&self) -> bool {
+        self.loads && self.reader.is_on
+    }
+
     /// The segment whose lists are in pieces.
     pub(crate) fn pieces(&self) -> Option<SegmentKey> {
-        let predicate = self.part.predicate_id(self.kind?)?;
-        Some(SegmentKey {
-            predicate,
-            direction: Direction::In,
-        })
+        self.pieces
+    }
+
+    /// Who knows the id of a term with this key ([`terms::key_of`](crate::terms::key_of)).
+    pub fn owner_of_key(&self, key: &[u8]) -> u16 {
+        self.placement.owner_of_hash(self.terms.hash(key))
     }
 
     /// Blocks until a ticket completes, but not much longer than `patience`; whether it has.
@@ -498,12 +532,31 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
                 None => Ok(answer),
             }
         });
+        if let Ok(answer) = &answer {
+            self.keep_terms(question, answer);
+        }
         let answer = answer.map_err(Failure::from);
         if answer.is_err() {
             self.is_not_located(&arrived.asked);
         }
         self.keep(arrived.asked.answered(arrived.place, answer));
         self.desk.done(arrived.ticket);
+    }
+
+    /// Keeps the terms that another node has told.
+    fn keep_terms(&self, question: &Question, answer: &Answer) {
+        match (question, answer) {
+            (Question::IdsOfKeys(kind, keys), Answer::IdsOfKeys(ids)) => {
+                let keys = keys.iter().map(|key| &key[..]);
+                let told = keys.zip(ids.iter().copied());
+                self.known_terms.keep_ids(*kind, told);
+            }
+            (Question::KeysOfIds(ids), Answer::KeysOfIds(keys)) => {
+                let keys = keys.iter().map(Option::as_deref);
+                self.known_terms.keep_keys(ids.iter().copied().zip(keys));
+            }
+            _ => {}
+        }
     }
 }
 

@@ -9,7 +9,7 @@ pub mod share;
 
 use crate::message::Mode;
 use query::expression::{Expression, Function};
-use query::plan::{Action, AggregateFunction, ConstantId, Node, Plan, Scope, Slot, Step};
+use query::plan::{Action, AggregateFunction, ConstantId, Node, Plan, Scope, Slot, Step, Weight};
 use rdf::{Direction, VertexId};
 use share::Share;
 use std::ops::Range;
@@ -244,12 +244,22 @@ impl Homes<'_> {
         self.cut_into(step, &(0..0)).len()
     }
 
-    /// Those of a plan that one node walks alone, whose part is the whole graph: nothing has to go anywhere.
-    pub(crate) fn undivided(&self) -> Vec<Section> {
+    /// Whether a plan is light, starts at one vertex, and has no step of which every node walks its share. Where others' lists
+    /// are read by a load of the thread that walks, whoever is asked walks such a plan alone: its few lists cost less than a
+    /// message and the thread that it wakes.
+    pub fn is_for_one(&self) -> bool {
+        let homes = || self.plan.steps.iter().map(|step| self.home(&step.action).0);
+        let starts_at_one = matches!(homes().next(), Some(Place::Home(Home::Vertex(_))));
+        let is_everybodys = |place| place == Place::Home(Home::All);
+        self.plan.weight == Weight::Light && starts_at_one && !homes().any(is_everybodys)
+    }
+
+    /// Those of a plan that one node walks alone: nothing has to go anywhere.
+    pub(crate) fn undivided(&self, share: Share) -> Vec<Section> {
         vec![Section {
             steps: 0..self.plan.steps.len(),
             place: Place::Together,
-            share: Share::Members,
+            share,
             gathers: true,
         }]
     }

@@ -111,6 +111,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
         let locations = self.ground.locations();
         Figures {
             locations,
+            term_bytes: self.ground.known_terms().bytes(),
             ..self.state().figures
         }
     }
@@ -287,6 +288,17 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
             run.halt.end();
             run.stages.iter().flatten().for_each(Stage::clear);
         }
+    }
+
+    /// A query was asked here and walked by this node alone, over [`Visit::view_alone`] and no `Running`. An error: something of
+    /// the part that it may have looked at was damaged.
+    pub fn walked_alone(&self, visit: &Visit<P, T>) -> Result<(), ViewError> {
+        let fetched = visit.fetched();
+        let mut state = self.state();
+        state.figures.asked += 1;
+        state.figures.fetched.add(fetched);
+        drop(state);
+        self.ground.part().damage().map_or(Ok(()), Err)
     }
 
     /// Adds what a query did to the node's figures.

@@ -152,6 +152,8 @@ pub(crate) struct Run<P, T> {
     /// What was worked off here and has not been said.
     untold: Mutex<Vec<Took>>,
     home: Option<Mutex<AtHome>>,
+    /// Whether this node walks all of it.
+    is_alone: bool,
     meter: Option<Meter>,
     /// What it is part of and when it began here, where it is followed.
     followed: Option<(Trace, Duration)>,
@@ -177,7 +179,8 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
             ids: &materials.ids,
             kind: ground.kind(),
         };
-        let (at_data, sections) = divided(&told, &homes, ground.placement().nodes());
+        let is_alone = id.home == ground.here() && ground.walks_alone(mode, &homes);
+        let (at_data, sections) = divided(&told, &homes, ground.placement().nodes(), is_alone);
         materials.plan = Arc::clone(&at_data.plan);
         let stages = sections.iter().map(|_| <[Stage; 2]>::default()).collect();
         let followed = materials.trace.map(|trace| (trace, ground.fabric().now()));
@@ -198,6 +201,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
             queued: AtomicUsize::new(0),
             untold: Mutex::default(),
             home: None,
+            is_alone,
             meter,
             followed,
             sections,
@@ -279,6 +283,9 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
             None => &self.session,
         };
         let view = RemoteView::new(&self.ground, session, share);
+        // What is fetched by choice is fetched for few rows.
+        let is_few = self.is_alone || at.in_place && self.mode == Mode::Dynamic;
+        let view = if is_few { view.of_few_rows() } else { view };
         let lexicon = RemoteLexicon::new(&self.ground, session);
         let now = self.materials.now;
         // Walks with one seed would draw the same numbers for different rows.

@@ -260,6 +260,18 @@ impl Session {
         Ok(())
     }
 
+    /// Draws memory for a term that the node knew; `false`: the query has to end.
+    pub(crate) fn draw_term(&self, kept: &mut Kept, text_bytes: usize) -> bool {
+        let bytes = ITEM_BYTES + text_bytes as u64;
+        match self.shared.memory.try_reserve(bytes) {
+            Ok(()) => kept.bytes += bytes,
+            Err(refused) => {
+                kept.failure.get_or_insert(refused.into());
+            }
+        }
+        kept.failure.is_none()
+    }
+
     /// Gives some of it back.
     pub(crate) fn give_back(&self, bytes: u64) {
         self.kept().bytes -= bytes;

@@ -4,9 +4,11 @@
 //! of the text's hash. Both speak of *keys* ([`rdf::key`]), the canonical bytes of a term. A triple term's key is the ids of
 //! its three parts, whose texts may lie with others.
 
+use oxrdf::TermRef;
 use rdf::dictionary::KeyBatch;
 use rdf::dictionary::part::{PartDictionary, PartLookupError};
-use rdf::{LexiconError, Tag, VertexId};
+use rdf::{LexiconError, Tag, VertexId, inline, key};
+use std::borrow::Cow;
 
 /// A node's share of the dictionary. Each method is called per batch, from any thread.
 pub trait PartTerms: Send + Sync + 'static {
@@ -36,6 +38,20 @@ pub trait PartTerms: Send + Sync + 'static {
     /// What a key is placed by: [`rdf::dictionary::key_hash`].
     fn hash(&self, key: &[u8]) -> u64 {
         rdf::dictionary::key_hash(key)
+    }
+}
+
+/// What a term is placed and found by: its kind and key. `None`: it is a value or a blank node, whose id every node knows, or a
+/// triple term, whose key is ids that are to be known first.
+pub fn key_of(term: TermRef<'_>) -> Option<(Tag, Cow<'_, [u8]>)> {
+    match term {
+        TermRef::NamedNode(iri) => Some((Tag::Iri, Cow::Borrowed(iri.as_str().as_bytes()))),
+        TermRef::Literal(literal) if inline::encode(literal).is_none() => {
+            let mut bytes = Vec::new();
+            key::encode_literal(literal, &mut bytes);
+            Some((Tag::Literal, Cow::Owned(bytes)))
+        }
+        TermRef::BlankNode(_) | TermRef::Literal(_) | TermRef::Triple(_) => None,
     }
 }
 

@@ -29,6 +29,8 @@ pub struct RemoteView<P, T> {
     ground: Arc<Ground<P, T>>,
     session: Arc<Session>,
     share: Share,
+    /// Whether few rows come, so that a check looks in their lists before it has a whole list of another node's fetched.
+    has_few_rows: bool,
     /// Whether a plan is walked by now.
     is_walked: Arc<AtomicBool>,
 }
@@ -40,7 +42,19 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> RemoteView<P, T> {
             ground: Arc::clone(ground),
             session: Arc::clone(session),
             share,
+            has_few_rows: false,
         }
+    }
+
+    /// The same for few rows.
+    pub(crate) fn of_few_rows(mut self) -> Self {
+        self.has_few_rows = true;
+        self
+    }
+
+    /// A plan over it is prepared: what is asked from now on counts as asked by a walk.
+    pub fn begin_walk(&self) {
+        self.is_walked.store(true, Ordering::Relaxed);
     }
 
     /// To be set when a plan over it is prepared, for the figures.
@@ -71,6 +85,15 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> RemoteView<P, T> {
     /// Whether the lists of a segment that this view means are all here.
     fn is_split(&self, segment: SegmentKey) -> bool {
         self.is_in_pieces(segment) && self.share == Share::Members
+    }
+
+    /// Whether all that this view means of these vertices' lists is here.
+    fn has_lists(&self, segment: SegmentKey, vertices: &[VertexId]) -> bool {
+        if self.is_in_pieces(segment) {
+            self.is_split(segment)
+        } else {
+            vertices.iter().all(|vertex| self.owns(*vertex))
+        }
     }
 
     /// The elements of a set that are this node's share.
@@ -216,6 +239,10 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> GraphView for RemoteVie
         self.ground.wait(ticket, patience)
     }
 
+    fn is_far(&self, segment: SegmentKey, vertex: VertexId) -> bool {
+        self.has_few_rows && !self.has_lists(segment, &[vertex])
+    }
+
     fn predicate_id(&self, vertex: VertexId) -> Option<PredicateId> {
         self.part().predicate_id(vertex)
     }
@@ -286,12 +313,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> GraphView for RemoteVie
         vertex: VertexId,
         scope: GraphScope<'_>,
     ) -> Result<VertexSet<'_>, ViewError> {
-        let is_here = if self.is_in_pieces(segment) {
-            self.is_split(segment)
-        } else {
-            self.owns(vertex)
-        };
-        if is_here {
+        if self.has_lists(segment, &[vertex]) {
             return self.part().neighbours(segment, vertex, scope);
         }
         let mut lists = Lists::new();
@@ -306,6 +328,15 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> GraphView for RemoteVie
         scope: GraphScope<'_>,
         lists: &mut Lists<'v>,
     ) -> Result<Progress, ViewError> {
+        if self.has_lists(segment, keys)
+            && let Some(extent) = self.ground.common_extent(&(segment, OwnedScope::of(scope)))
+        {
+            // All of it is here, as most of the time: nothing is to be asked, and nothing to be put together.
+            let progress = self.part().lists(segment, keys, scope, lists)?;
+            if lists.is_exact() == extent.is_exact {
+                return Ok(progress);
+            }
+        }
         let mut asks = Asks::new(&self.ground, &self.session)?;
         asks.extent(segment, scope);
         self.need_lists(&mut asks, segment, keys, scope, self.purpose());
@@ -315,12 +346,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> GraphView for RemoteVie
             return Ok(pending);
         }
         let is_exact = self.extent(segment, scope)?.is_exact;
-        let is_here = if self.is_in_pieces(segment) {
-            self.is_split(segment)
-        } else {
-            keys.iter().all(|key| self.owns(*key))
-        };
-        if is_here {
+        if self.has_lists(segment, keys) {
             let progress = self.part().lists(segment, keys, scope, lists)?;
             if lists.is_exact() == is_exact {
                 return Ok(progress);

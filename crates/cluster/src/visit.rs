@@ -50,6 +50,12 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Visit<P, T> {
         RemoteView::new(&self.ground, &self.session, Share::Whole)
     }
 
+    /// The whole graph for a plan that is walked by this node alone ([`Ground::walks_alone`]).
+    pub fn view_alone(&self) -> RemoteView<P, T> {
+        let nodes = self.ground.placement().nodes();
+        RemoteView::new(&self.ground, &self.session, Share::of_one(nodes)).of_few_rows()
+    }
+
     /// Its terms.
     pub fn lexicon(&self) -> RemoteLexicon<P, T> {
         RemoteLexicon::new(&self.ground, &self.session)

@@ -37,9 +37,9 @@ pub use cluster::{
     Fetched, Figures, KeptLocations, Mode, QueryId, SectionFigures, Shipped, Span, Trace,
 };
 pub use fabric::Counts;
-pub use figures::NodeFigures;
+pub use figures::{NodeFigures, Prices};
 pub use member::{ClusterState, Member, MemberError, MemberOptions};
-pub use open::{NodeOptions, part_node};
+pub use open::{Between, NodeOptions, part_node};
 pub use roster::{MemberState, RefusedState, Seen, Teller};
 pub use spans::{SpanAt, Spans};
 
@@ -78,10 +78,24 @@ const PREDICATES_MAX: usize = 1024;
 /// How long a thread waits until it looks around.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// Which node of this process is asked what a query needs before it is walked: ids of its terms, degrees. Its walk begins at
+/// the owner of the vertex that it starts from, where that is a node of this process, whoever was asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Asked {
+    /// The owner, as far as it is a node of this process.
+    #[default]
+    Owner,
+    /// One after another.
+    Turn,
+    /// This one.
+    Node(u16),
+}
+
 /// The nodes of this process; see the module's documentation.
 pub struct PartNodes {
     nodes: Vec<Arc<PartNode>>,
     mode: Mode,
+    asked: Asked,
     /// Memory of all queries of this process.
     pool: Arc<Pool>,
     /// Which of them is asked next.
@@ -102,7 +116,7 @@ impl PartNodes {
     /// The nodes of this process, in order, which run from now on; at least one (asserted).
     pub(crate) fn new(
         nodes: Vec<Arc<PartNode>>,
-        mode: Mode,
+        (mode, asked): (Mode, Asked),
         pool: Arc<Pool>,
         runner: Runner,
     ) -> PartNodes {
@@ -110,6 +124,7 @@ impl PartNodes {
         PartNodes {
             nodes,
             mode,
+            asked,
             pool,
             turn: AtomicUsize::new(0),
             _runner: runner,
@@ -158,6 +173,46 @@ impl PartNodes {
         }
     }
 
+    /// The node that is asked, if it is not the owner; `asked`: where a query says so.
+    fn asked_node(&self, asked: Option<Asked>) -> Option<&Arc<PartNode>> {
+        match asked.unwrap_or(self.asked) {
+            Asked::Owner => None,
+            Asked::Turn => Some(self.next_node()),
+            Asked::Node(number) => self.node(number),
+        }
+    }
+
+    fn next_node(&self) -> &Arc<PartNode> {
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        &self.nodes[turn % self.nodes.len()]
+    }
+
+    /// A look at the graph by who is asked something before a query is walked; `owner`: who knows it.
+    pub(crate) fn visit_before(
+        &self,
+        owner: Option<&Arc<PartNode>>,
+        asked: Option<Asked>,
+        budget: &Arc<Budget>,
+    ) -> PartVisit {
+        match self.asked_node(asked).or(owner) {
+            Some(node) => Visit::new(node.ground(), Arc::clone(budget) as Arc<_>),
+            None => self.visit(budget).1,
+        }
+    }
+
+    /// Whether the owner is asked, of a node of this process directly.
+    pub(crate) fn asks_owner(&self, asked: Option<Asked>) -> bool {
+        asked.unwrap_or(self.asked) == Asked::Owner
+    }
+
+    /// The node of this process with this number, if it is one.
+    pub(crate) fn node(&self, number: u16) -> Option<&Arc<PartNode>> {
+        let is_it = |node: &&Arc<PartNode>| node.ground().here() == number;
+        // All nodes of a graph lie at their numbers.
+        let there = self.nodes.get(usize::from(number)).filter(is_it);
+        there.or_else(|| self.nodes.iter().find(is_it))
+    }
+
     /// A query's look at the graph, from the owner of a vertex where that is a node of this process, else from the node whose turn
     /// it is.
     pub(crate) fn visit_at(
@@ -166,8 +221,7 @@ impl PartNodes {
         budget: &Arc<Budget>,
     ) -> (Arc<PartNode>, PartVisit) {
         let owner = self.nodes[0].ground().placement().owner(vertex);
-        let mut nodes = self.nodes.iter();
-        match nodes.find(|node| node.ground().here() == owner) {
+        match self.node(owner) {
             Some(node) => (
                 Arc::clone(node),
                 Visit::new(node.ground(), Arc::clone(budget) as Arc<_>),
@@ -178,8 +232,7 @@ impl PartNodes {
 
     /// A query's look at the graph, from the node whose turn it is.
     pub(crate) fn visit(&self, budget: &Arc<Budget>) -> (Arc<PartNode>, PartVisit) {
-        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
-        let node = Arc::clone(&self.nodes[turn % self.nodes.len()]);
+        let node = Arc::clone(self.next_node());
         let visit = Visit::new(node.ground(), Arc::clone(budget) as Arc<_>);
         (node, visit)
     }

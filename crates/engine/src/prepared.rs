@@ -7,7 +7,7 @@ use crate::accelerator::DeviceReport;
 use crate::error::QueryError;
 use crate::moment::Graph;
 use crate::parts::sections::Sections;
-use crate::parts::terms::Terms;
+use crate::parts::terms::{Terms, ids_of};
 use crate::request::context::{Context, Effort, PlannedQuery};
 use crate::running::QueryId;
 use crate::stop::StopToken;
@@ -145,7 +145,8 @@ impl Query {
         let mut constants = Vec::with_capacity(parsed.constants().len());
         let terms: Vec<_> = parsed.constants().iter().map(Term::as_ref).collect();
         let limits = context.limits();
-        Terms::of(&graph, &context.budget).ids(&limits, &terms, &mut constants)?;
+        let whom = (context.asked, &context.budget);
+        ids_of(&graph, whom, &limits, &terms, &mut constants)?;
         let (plan, samples) = context.planned(&graph, parsed, &constants, effort)?;
         let plan = PlannedQuery {
             plan: Arc::new(plan),
@@ -220,6 +221,13 @@ impl Query {
             sections.write(&mut text);
         }
         text
+    }
+
+    /// The node that owns the vertex that its plan starts from, where the graph is in parts and it starts from one.
+    pub fn starts_at(&self) -> Option<u16> {
+        let ground = self.graph.parts.as_ref()?.nodes()[0].ground();
+        let start = cluster::start(&self.plan, &self.constants, ground.kind())?;
+        Some(ground.placement().owner(start))
     }
 
     /// The sections of the plan, where the graph is in parts.

@@ -35,7 +35,7 @@ pub(crate) mod warnings;
 use crate::moment::Graph;
 use crate::moment::statistics::ForeignStatistics;
 use crate::options::Options;
-use crate::parts::{Mode, Trace};
+use crate::parts::{Asked, Mode, Trace};
 use crate::stop::Pace;
 use learnt::Learnt;
 use query::parse::ParseOptions;
@@ -89,6 +89,8 @@ pub struct Request<'a> {
     pub keep_empty: bool,
     /// How rows come to what they need, where the graph is in parts; `None`: as the database has it.
     pub execution: Option<Mode>,
+    /// Which node of this process is asked, where the graph is in parts; `None`: as the database has it.
+    pub asked: Option<Asked>,
     /// What it is part of, where it is followed; each node of a graph in parts then says what it did
     /// ([`crate::Options::spans`]).
     pub trace: Option<Trace>,
@@ -121,7 +123,6 @@ impl<'a> Request<'a> {
             || self.keep_empty
             || self.statistics.is_some()
             || self.sample_from.is_some()
-            || self.execution.is_some()
             || self.graph.is_some();
         let is_whole = self.offset == 0 && self.limit.is_none();
         !is_forced && !has_dataset && self.bindings.is_empty() && is_whole

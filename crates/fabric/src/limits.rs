@@ -12,6 +12,9 @@ pub struct Facts {
     pub round_trip_ns: u64,
     /// What each further KiB of a message or read takes (ns).
     pub ns_per_kib: u64,
+    /// What a piece of a read takes besides its bytes where a read is a load of the thread that reads
+    /// ([`Fabric::load`](crate::Fabric::load)); `None`: there it takes a round trip (ns).
+    pub load_ns: Option<u64>,
     /// What a fabric carries at most.
     pub limits: Limits,
 }

@@ -296,6 +296,7 @@ impl Fabric for Local {
             is_one_sided: true,
             round_trip_ns: ROUND_TRIP_NS,
             ns_per_kib: NS_PER_KIB,
+            load_ns: Some(LOAD_NS),
             limits: self.hub.limits,
         }
     }
@@ -432,6 +433,9 @@ impl Drop for Local {
 
 /// A message to another thread and one back, both woken (ns).
 const ROUND_TRIP_NS: u64 = 10_000;
+
+/// A piece of some bytes, read by the thread that wants it (ns).
+const LOAD_NS: u64 = 100;
 
 /// A copy by one core (ns a KiB).
 const NS_PER_KIB: u64 = 100;

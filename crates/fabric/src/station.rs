@@ -303,6 +303,7 @@ impl Station {
             is_one_sided: false,
             round_trip_ns,
             ns_per_kib,
+            load_ns: None,
             limits: *self.limits(),
         }
     }

@@ -1,9 +1,9 @@
 //! A graph in parts: nodes of this process, and this process as one of many.
 
 pub use engine::parts::{
-    ClusterState, Counts, Fetched, Figures, KeptLocations, Member, MemberError, MemberOptions,
-    MemberState, Mode, NodeFigures, NodeOptions, PartNodes, QueryId, RefusedState, SectionFigures,
-    Seen, Shipped, Span, SpanAt, Spans, Teller, Trace,
+    Asked, Between, ClusterState, Counts, Fetched, Figures, KeptLocations, Member, MemberError,
+    MemberOptions, MemberState, Mode, NodeFigures, NodeOptions, PartNodes, Prices, QueryId,
+    RefusedState, SectionFigures, Seen, Shipped, Span, SpanAt, Spans, Teller, Trace,
 };
 pub use rdf::{Placement, PlacementError};
 pub use store::cut::Deal;

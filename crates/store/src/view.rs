@@ -179,6 +179,14 @@ pub trait GraphView: Sync {
         ends: &mut Vec<u32>,
     ) -> Result<Progress, ViewError>;
 
+    /// Whether looking a column up in this vertex's list costs more than looking for the vertex in the lists of the column's
+    /// vertices, however long these are: the list lies elsewhere, and few rows come. Both find the same.
+    #[inline]
+    fn is_far(&self, segment: SegmentKey, vertex: VertexId) -> bool {
+        let _ = (segment, vertex);
+        false
+    }
+
     /// Where a segment's lists lie, for whoever reads them from elsewhere ([`location`](crate::location)). The blocks that hold
     /// them are compared with their checksums before, `verify_bytes` of them at most in one call. An error: some are damaged.
     /// By default nothing can be read so.

@@ -1,7 +1,7 @@
 //! Flags of a graph in parts.
 
 use clap::{Args, ValueEnum};
-use somersault::nodes::Mode;
+use somersault::nodes::{Asked, Between, Mode};
 
 /// Flags that spread a graph over nodes of this process.
 #[derive(Clone, Copy, Debug, Default, Args)]
@@ -12,6 +12,48 @@ pub struct Nodes {
     /// How rows come to what other nodes have [default: dynamic]
     #[arg(long, value_name = "HOW", requires = "nodes")]
     pub execution: Option<Execution>,
+    /// What carries bytes between the nodes [default: memory]
+    #[arg(long, value_name = "WHAT", requires = "nodes")]
+    pub between: Option<Carrier>,
+    /// Which of the nodes is asked for ids of terms and degrees [default: owner]
+    #[arg(long, value_name = "WHICH", requires = "nodes")]
+    pub asked: Option<AskedNode>,
+}
+
+/// What carries bytes between nodes of this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Carrier {
+    /// Its memory
+    Memory,
+    /// Sockets of this machine, encrypted, as between machines: to measure that
+    Loopback,
+}
+
+impl From<Carrier> for Between {
+    fn from(carrier: Carrier) -> Between {
+        match carrier {
+            Carrier::Memory => Between::Memory,
+            Carrier::Loopback => Between::Loopback,
+        }
+    }
+}
+
+/// Which node is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AskedNode {
+    /// The one that knows
+    Owner,
+    /// One after another, whoever knows
+    Turn,
+}
+
+impl From<AskedNode> for Asked {
+    fn from(asked: AskedNode) -> Asked {
+        match asked {
+            AskedNode::Owner => Asked::Owner,
+            AskedNode::Turn => Asked::Turn,
+        }
+    }
 }
 
 /// How rows come to what other nodes have.

@@ -50,6 +50,7 @@ pub fn member(
     let run = NodeOptions {
         mode: execution.map(Into::into).unwrap_or_default(),
         workers: config.query_threads,
+        ..NodeOptions::default()
     };
     member.join(&run, &options).map_err(failure)
 }
@@ -57,6 +58,8 @@ pub fn member(
 fn node_options(spread: Nodes) -> NodeOptions {
     NodeOptions {
         mode: spread.execution.map(Into::into).unwrap_or_default(),
+        between: spread.between.map(Into::into).unwrap_or_default(),
+        asked: spread.asked.map(Into::into).unwrap_or_default(),
         ..NodeOptions::default()
     }
 }
@@ -78,7 +81,7 @@ pub fn in_nodes(whole: Database, spread: Nodes, config: &Config) -> Result<Datab
 pub fn unasked(location: &Path, nodes: Option<u16>, config: &Config) -> Result<Database, Failure> {
     let spread = Nodes {
         nodes,
-        execution: None,
+        ..Nodes::default()
     };
     store_in_nodes(location, spread, &without_device(config))
 }

@@ -16,6 +16,7 @@
 //! new steps belong to the section before it, so whoever has a share of that does its part. Every node rewrites the plan
 //! that it is told, so nothing of it travels.
 
+use crate::home::share::Share;
 use crate::home::{Homes, Place, Section, gathers};
 use query::expression::{Arithmetic, Expression};
 use query::plan::{
@@ -65,10 +66,16 @@ pub fn division(at_data: &AtData, sections: &[Section]) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, add)
 }
 
-/// A plan as it is walked over so many nodes, and its sections.
-pub fn divided(plan: &Arc<Plan>, homes: &Homes<'_>, nodes: u16) -> (AtData, Vec<Section>) {
-    if nodes == 1 {
-        return (AtData::whole(plan), homes.undivided());
+/// A plan as it is walked over so many nodes, and its sections. `is_alone`: by the node that is asked alone
+/// ([`Ground::walks_alone`](crate::Ground::walks_alone)).
+pub fn divided(
+    plan: &Arc<Plan>,
+    homes: &Homes<'_>,
+    nodes: u16,
+    is_alone: bool,
+) -> (AtData, Vec<Section>) {
+    if is_alone {
+        return (AtData::whole(plan), homes.undivided(Share::of_one(nodes)));
     }
     let at_data = at_data(plan, homes);
     let sections = Homes {

@@ -21,3 +21,14 @@ pub enum Share {
     /// Members that are here, of any class.
     Members,
 }
+
+impl Share {
+    /// What the questions of a node mean that walks a plan alone over so many nodes.
+    pub(crate) fn of_one(nodes: u16) -> Share {
+        match nodes {
+            // All members are here, and nothing has to be put together.
+            1 => Share::Members,
+            _ => Share::Whole,
+        }
+    }
+}

@@ -7,8 +7,9 @@
 //! | dynamic | whichever costs less, chunk by chunk | |
 //!
 //! **Cost** of a chunk: shipping it is a message for each other node that owns something of it, and its bytes; fetching is a
-//! question and an answer for each, a key for each distinct vertex, and the neighbours that these are expected to have. What a
-//! message and a byte cost is the fabric's to say. A vertex with very many neighbours makes fetching dear by itself, because
+//! question and an answer for each, a key for each distinct vertex, and the neighbours that these are expected to have. Where
+//! lists are read by a load there is no message: each distinct vertex is [`LOADS_A_LIST`] of them. What a message, a load and a
+//! byte cost is the fabric's to say. A vertex with very many neighbours makes fetching dear by itself, because
 //! the estimate is the planner's rows of the next step for each row that comes.
 
 use super::outbox::{Outbox, Parcel, Target};
@@ -29,6 +30,9 @@ use store::view::{GraphView, ViewError};
 
 /// Bytes of cells after which a table is sent.
 const TABLE_BYTES: usize = 32 << 10;
+
+/// Pieces that are read for a list: of its key's place, of its offsets, and the list ([`store::location`]).
+const LOADS_A_LIST: f64 = 3.0;
 
 impl Outbox {
     /// Takes a chunk of rows for the next section, and sends what is enough for a message.
@@ -230,7 +234,11 @@ where
     let message = facts.round_trip_ns as f64 / 2.0;
     let width = chunk.slots().count() as f64;
     let ships = nodes * message + rows.len() as f64 * width * 8.0 * per_byte;
-    let fetches = nodes * 2.0 * message + (distinct as f64 * 12.0 + neighbours * 4.0) * per_byte;
+    let asks = match facts.load_ns.filter(|_| run.ground.reads_by_load()) {
+        Some(load_ns) => distinct as f64 * LOADS_A_LIST * load_ns as f64,
+        None => nodes * 2.0 * message,
+    };
+    let fetches = asks + (distinct as f64 * 12.0 + neighbours * 4.0) * per_byte;
     fetches < ships
 }
 

@@ -499,8 +499,8 @@ fn simulated(seed: u64, is_told: bool) -> (Tally, u64) {
         let known = node.as_ref().map_or(0, |node| node.queries());
         let figures = node.as_ref().map(|node| node.figures());
         let figures = figures.unwrap_or_default();
-        // Where others' lists lie is kept for the next query.
-        let kept = figures.locations.bytes;
+        // Where others' lists lie is kept for the next query, and so are terms.
+        let kept = figures.locations.bytes + figures.term_bytes;
         simulation.tally.lists_read += figures.fetched.lists_read;
         let left = (known, matter.held_bytes(number) - kept);
         assert_eq!(

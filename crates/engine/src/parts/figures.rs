@@ -22,7 +22,28 @@ pub struct NodeFigures {
     pub peers_up: u16,
 }
 
+/// What the fabric between nodes asks for what it carries (ns).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prices {
+    /// A message.
+    pub message_ns: u64,
+    /// A KiB of a message or a read.
+    pub kib_ns: u64,
+    /// A piece that is read by a load; 0 where there are none.
+    pub load_ns: u64,
+}
+
 impl PartNodes {
+    /// What the fabric between the nodes of this process asks, as it was measured.
+    pub fn prices(&self) -> Prices {
+        let facts = self.nodes[0].ground().fabric().facts();
+        Prices {
+            message_ns: facts.round_trip_ns / 2,
+            kib_ns: facts.ns_per_kib,
+            load_ns: facts.load_ns.unwrap_or(0),
+        }
+    }
+
     /// Figures of the nodes of this process, in their order.
     pub fn figures(&self) -> Vec<NodeFigures> {
         self.nodes.iter().map(of_node).collect()

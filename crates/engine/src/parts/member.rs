@@ -289,7 +289,7 @@ impl Member {
         let roster = Arc::clone(&self.roster);
         let watch: Watch = Arc::new(move |event: &Event| roster.saw(event));
         let started = vec![(Arc::new(node), host)];
-        let parts = PartNodes::start(started, nodes.mode, pool, Some(&watch))?;
+        let parts = PartNodes::start(started, (nodes.mode, nodes.asked), pool, Some(&watch))?;
         let scope = if options.union_default_graph {
             GraphScope::Union
         } else {

@@ -2,15 +2,18 @@
 //! that are cut in memory.
 
 use super::runner::{PartHost, Runner, Watch};
-use super::{Mode, Part, PartNode, PartNodes};
+use super::{Asked, Mode, Part, PartNode, PartNodes};
 use crate::budget::Pool;
 use crate::moment::planner_statistics::plan_statistics;
 use crate::open_error::OpenError;
 use crate::options::Options;
 use cluster::{Ground, Host, Node};
-use fabric::{Fabric, Local};
+use fabric::tcp::{KEY_BYTES_MIN, Key, Tcp, TcpConfig};
+use fabric::{Fabric, Limits, Local, NodeId};
 use rdf::VertexId;
 use rdf::dictionary::part::{PartDictionary, cut_in_memory};
+use std::hash::{BuildHasher, RandomState};
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
 use store::Snapshot;
@@ -22,9 +25,23 @@ use store::disk::RealDisk;
 /// What tells a graph that is cut in memory from others: its parts meet nobody else's.
 const OF_THIS_PROCESS: u128 = 0;
 
+/// What carries bytes between nodes of one process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Between {
+    /// Its memory.
+    #[default]
+    Memory,
+    /// Sockets of this machine, with all that there is between machines: to measure that.
+    Loopback,
+}
+
 /// How nodes are run.
 #[derive(Clone, Debug)]
 pub struct NodeOptions {
+    /// What carries bytes between those of one process.
+    pub between: Between,
+    /// Which of them is asked, where a query does not say.
+    pub asked: Asked,
     /// How rows come to what they need.
     pub mode: Mode,
     /// Threads of each node that walk.
@@ -34,6 +51,8 @@ pub struct NodeOptions {
 impl Default for NodeOptions {
     fn default() -> NodeOptions {
         NodeOptions {
+            between: Between::default(),
+            asked: Asked::default(),
             mode: Mode::default(),
             workers: 1,
         }
@@ -102,7 +121,10 @@ impl PartNodes {
         nodes: &NodeOptions,
         options: &Options,
     ) -> Result<PartNodes, OpenError> {
-        let fabrics = Local::nodes(parts.len() as u16);
+        let fabrics = match nodes.between {
+            Between::Memory => in_memory(parts.len() as u16),
+            Between::Loopback => over_loopback(parts.len() as u16)?,
+        };
         let pool = Pool::new(options.memory_pool_bytes);
         let mut started = Vec::new();
         for ((snapshot, dictionary), fabric) in parts.into_iter().zip(fabrics) {
@@ -112,24 +134,58 @@ impl PartNodes {
                 nodes.workers,
                 options.spans.clone(),
             );
-            let fabric: Arc<dyn Fabric> = fabric;
             let node = part_node(snapshot, dictionary, fabric, kind, &host)?;
             started.push((Arc::new(node), host));
         }
-        PartNodes::start(started, nodes.mode, pool, None)
+        PartNodes::start(started, (nodes.mode, nodes.asked), pool, None)
     }
 
     /// Nodes of this process, which run from now on.
     pub(crate) fn start(
         nodes: Vec<(Arc<PartNode>, Arc<PartHost>)>,
-        mode: Mode,
+        how: (Mode, Asked),
         pool: Arc<Pool>,
         watch: Option<&Watch>,
     ) -> Result<PartNodes, OpenError> {
         let here = nodes.iter().map(|(node, _)| Arc::clone(node)).collect();
         let runner = Runner::start(nodes, watch).map_err(failed)?;
-        Ok(PartNodes::new(here, mode, pool, runner))
+        Ok(PartNodes::new(here, how, pool, runner))
     }
+}
+
+fn in_memory(count: u16) -> Vec<Arc<dyn Fabric>> {
+    let nodes = Local::nodes(count).into_iter();
+    nodes.map(|node| node as Arc<dyn Fabric>).collect()
+}
+
+/// As between machines. The key is this process's own: nobody else is to join.
+fn over_loopback(count: u16) -> Result<Vec<Arc<dyn Fabric>>, OpenError> {
+    let secret: Vec<u8> = std::iter::repeat_with(|| RandomState::new().hash_one(count))
+        .flat_map(u64::to_le_bytes)
+        .take(KEY_BYTES_MIN)
+        .collect();
+    let key = Key::new(&secret).map_err(failed)?;
+    let listeners = (0..count).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)));
+    let listeners = listeners.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    let members = listeners
+        .iter()
+        .map(|listener| Ok(listener.local_addr()?.to_string()));
+    let members = members
+        .collect::<std::io::Result<Vec<_>>>()
+        .map_err(failed)?;
+    let mut fabrics: Vec<Arc<dyn Fabric>> = Vec::new();
+    for (here, listener) in (0..count).zip(listeners) {
+        let config = TcpConfig {
+            here: NodeId(here),
+            members: members.clone(),
+            cluster: OF_THIS_PROCESS.to_le_bytes(),
+            epoch: 0,
+            key: key.clone(),
+            limits: Limits::DEFAULT,
+        };
+        fabrics.push(Tcp::start(listener, config).map_err(failed)?);
+    }
+    Ok(fabrics)
 }
 
 /// A node with a part of a graph, as a cut left it.

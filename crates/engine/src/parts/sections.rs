@@ -73,7 +73,8 @@ impl Sections {
             ids,
             kind: ground.kind(),
         };
-        let (at_data, sections) = divided(plan, &homes, nodes);
+        let is_alone = ground.walks_alone(mode, &homes);
+        let (at_data, sections) = divided(plan, &homes, nodes, is_alone);
         let words = Words {
             parts,
             plan: &at_data.plan,

@@ -2,15 +2,51 @@
 //!
 //! What an answer's terms take on their way is given back batch by batch: each has a visit of its own.
 
-use super::PartVisit;
+use super::{Asked, PartVisit};
 use crate::budget::Budget;
 use crate::error::QueryError;
 use crate::moment::Graph;
 use crate::output::decode::ROWS_MAX;
+use cluster::PartTerms;
+use cluster::terms::key_of;
 use explore::{Limits, WalkError, wait_for};
 use oxrdf::TermRef;
 use rdf::{Lexicon, Progress, Tag, TermBuffer, VertexId};
 use std::sync::Arc;
+
+/// Terms of which each is asked of who knows its id; of more, one node asks for all together.
+const ASKED_APART: usize = 4;
+
+/// Appends the ids of a query's terms, as [`Lexicon::ids`] does, from who is asked.
+pub(crate) fn ids_of(
+    graph: &Graph,
+    (asked, budget): (Option<Asked>, &Arc<Budget>),
+    limits: &Limits<'_>,
+    terms: &[TermRef<'_>],
+    ids: &mut Vec<Option<VertexId>>,
+) -> Result<(), QueryError> {
+    let Some(parts) = &graph.parts else {
+        return Terms::Here(graph).ids(limits, terms, ids);
+    };
+    let by = |owner, terms: &[TermRef<'_>], ids: &mut Vec<Option<VertexId>>| {
+        Terms::Parts(parts.visit_before(owner, asked, budget)).ids(limits, terms, ids)
+    };
+    if terms.len() > ASKED_APART || !parts.asks_owner(asked) {
+        return by(None, terms, ids);
+    }
+    for term in terms {
+        let named = key_of(*term);
+        let owner = named.as_ref().and_then(|(_, key)| {
+            let ground = parts.nodes()[0].ground();
+            parts.node(ground.owner_of_key(key))
+        });
+        match (owner, &named) {
+            (Some(node), Some((kind, key))) => node.ground().terms().ids_of(*kind, &[key], ids)?,
+            _ => by(owner, &[*term], ids)?,
+        }
+    }
+    Ok(())
+}
 
 /// What a request looks terms up in.
 pub(crate) enum Terms<'g> {

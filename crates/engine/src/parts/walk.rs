@@ -1,14 +1,20 @@
 //! A query, walked over the parts of a graph.
 //!
-//! The calling thread walks the last section, and waits for what comes from the others, as it would for a device.
+//! The calling thread walks the last section, and waits for what comes from the others, as it would for a device. A plan that
+//! one node walks alone ([`Ground::walks_alone`](cluster::Ground::walks_alone)) is walked as over a whole graph: no sections,
+//! no tables, no thread that has to be woken.
 
 use crate::error::QueryError;
-use crate::parts::PartNodes;
+use crate::federation::Federation;
+use crate::parts::{Mode, PartNode, PartNodes, PartVisit};
 use crate::prepared::{Answered, Query};
 use crate::request::walking::explained;
 use crate::run::{AtEnd, Consumer};
 use cluster::PartsQuery;
-use explore::{Chunk, Limits, Status, wait};
+use cluster::home::Homes;
+use explore::{
+    Chunk, Environment, Limits, Options, Service, Status, Walk, prepare, wait, wait_for,
+};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,13 +45,17 @@ impl Query {
             stop: token,
         };
         let (node, visit) = parts.visit_for(&self.plan, &self.constants, &self.context.budget);
+        let mode = self.context.mode.unwrap_or(parts.mode());
+        if self.is_walked_alone(&node, mode) {
+            return self.alone_over_parts(&node, &visit, consume, end);
+        }
         let left = token
             .timeout()
             .map(|timeout| timeout.saturating_sub(token.elapsed()));
         let mut running = node.start(PartsQuery {
             plan: Arc::clone(&self.plan),
             ids: self.constants.clone(),
-            mode: self.context.mode.unwrap_or(parts.mode()),
+            mode,
             now: crate::clock::now(),
             seed: self.chance(),
             chunk_rows: CHUNK_ROWS,
@@ -82,5 +92,61 @@ impl Query {
             sections: running.done_by_section(),
             device: None,
         })
+    }
+
+    /// Whether this node walks all of it, and nobody wants to know what it did.
+    fn is_walked_alone(&self, node: &PartNode, mode: Mode) -> bool {
+        let homes = Homes {
+            plan: &self.plan,
+            ids: &self.constants,
+            kind: node.ground().kind(),
+        };
+        let is_followed = self.profiling || self.context.trace.is_some();
+        let is_of_store = self.plan.views() <= 1 && self.plan.tables().is_empty();
+        !is_followed && is_of_store && node.ground().walks_alone(mode, &homes)
+    }
+
+    /// Walks the whole plan in this thread.
+    fn alone_over_parts(
+        &self,
+        node: &PartNode,
+        visit: &PartVisit,
+        consume: &mut Consumer<'_>,
+        end: &mut AtEnd<'_>,
+    ) -> Result<Answered, QueryError> {
+        let token = &self.context.token;
+        let limits = Limits {
+            memory: &*self.context.budget,
+            stop: token,
+        };
+        let client = self.context.shared.options.service.as_deref();
+        let federation = client.map(|client| Federation { client, token });
+        let service = federation
+            .as_ref()
+            .map(|federation| federation as &dyn Service);
+        let environment = Environment::new(&crate::clock::now, self.chance(), service);
+        let (view, lexicon) = (visit.view_alone(), visit.lexicon());
+        let prepared = wait_for(&view, &limits, || {
+            prepare(&self.plan, &self.constants, &view, limits, &environment)
+        })?;
+        view.begin_walk();
+        let mut walk = Walk::new(&prepared, &view, &lexicon, limits, Options::default());
+        let mut chunk = Chunk::new();
+        loop {
+            match walk.next(&mut chunk)? {
+                Status::Rows => {
+                    if consume(&prepared, &chunk)?.is_break() {
+                        break;
+                    }
+                }
+                Status::Done => break,
+                Status::Yield => limits.check()?,
+                Status::Pending(ticket) => wait(&view, ticket, &limits)?,
+                Status::Starved => unreachable!("a whole walk feeds itself"),
+            }
+        }
+        node.walked_alone(visit)?;
+        end(&prepared, limits)?;
+        Ok(Answered::default())
     }
 }

@@ -13,8 +13,8 @@ use crate::budget::Budget;
 use crate::error::{Kind, QueryError};
 use crate::moment::Graph;
 use crate::moment::statistics::ForeignStatistics;
-use crate::parts::terms::Terms;
-use crate::parts::{Mode, Trace};
+use crate::parts::terms::ids_of;
+use crate::parts::{Asked, Mode, PartNodes, Trace};
 use crate::running::Entry;
 use crate::stop::StopToken;
 use explore::{Limits, MemoryBudget, Samples, WalkError};
@@ -22,7 +22,7 @@ use oxrdf::TermRef;
 use query::plan::{ConstantId, Plan};
 use query::planner::{PlanError, PlanOptions};
 use query::statistics::DegreeQuestion;
-use rdf::VertexId;
+use rdf::{Direction, VertexId};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,6 +43,8 @@ pub(crate) struct Context {
     pub(crate) threads: usize,
     /// How rows come to what they need, of a graph in parts; `None`: as the database has it.
     pub(crate) mode: Option<Mode>,
+    /// Who is asked, of a graph in parts; `None`: as the database has it.
+    pub(crate) asked: Option<Asked>,
     /// What it is part of, where it is followed.
     pub(crate) trace: Option<Box<Trace>>,
     forced: PlanOptions,
@@ -78,6 +80,7 @@ impl Context {
             entry: Arc::new(entry),
             threads: request.threads.unwrap_or(options.query_threads),
             mode: request.execution,
+            asked: request.asked,
             trace: request.trace.map(Box::new),
             forced: PlanOptions {
                 keep_order: request.keep_order,
@@ -144,10 +147,32 @@ impl Context {
         match &graph.parts {
             None => degrees(&graph.snapshot, &self.limits(), questions),
             Some(parts) => {
-                let view = parts.visit(&self.budget).1.view();
-                degrees(&view, &self.limits(), questions)
+                let mut answers = Vec::new();
+                for question in questions {
+                    answers.extend(self.degree_in_parts(parts, question)?);
+                }
+                Ok(answers)
             }
         }
+    }
+
+    /// Answers one of them by who is asked; the owner looks into its part, which has all of it.
+    fn degree_in_parts(
+        &self,
+        parts: &PartNodes,
+        question: DegreeQuestion,
+    ) -> Result<Vec<u64>, QueryError> {
+        let ground = parts.nodes()[0].ground();
+        let owner = parts.node(ground.placement().owner(question.vertex));
+        let may_be_in_pieces = match question.predicate {
+            None => question.direction == Direction::In,
+            predicate => question.direction == Direction::In && predicate == ground.kind(),
+        };
+        if let Some(node) = owner.filter(|_| !may_be_in_pieces && parts.asks_owner(self.asked)) {
+            return degrees(node.ground().part(), &self.limits(), [question]);
+        }
+        let visit = parts.visit_before(owner, self.asked, &self.budget);
+        degrees(&visit.view(), &self.limits(), [question])
     }
 
     /// What a walk of the request may use.
@@ -177,7 +202,8 @@ impl Lookups for Looking<'_> {
         ids: &mut Vec<Option<VertexId>>,
     ) -> Result<(), QueryError> {
         let limits = self.context.limits();
-        Terms::of(self.graph, &self.context.budget).ids(&limits, terms, ids)
+        let whom = (self.context.asked, &self.context.budget);
+        ids_of(self.graph, whom, &limits, terms, ids)
     }
 
     fn degrees(

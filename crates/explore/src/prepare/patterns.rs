@@ -442,6 +442,9 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         constant: VertexId,
         (scope, source): (FixedScope, Source),
     ) -> Result<Option<VertexSet<'a>>, WalkError> {
+        if self.view(source).is_far(segment, constant) {
+            return Ok(None);
+        }
         if !self.needs_no_filter(segment, (scope, source))? {
             let mut lists = Lists::new();
             self.lists_of(source, segment, &[constant], scope, &mut lists)?;

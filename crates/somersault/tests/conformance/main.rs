@@ -228,7 +228,10 @@ fn check(case: &SuiteCase, asking: &mut Asking) -> Verdict {
     let mut database = engine::database(case, asking.accelerator.clone())?;
     if let Some((nodes, mode)) = asking.nodes {
         let placement = Placement::in_turn(nodes, 1, 64).map_err(|error| error.to_string())?;
-        let run = NodeOptions { mode, workers: 1 };
+        let run = NodeOptions {
+            mode,
+            ..NodeOptions::default()
+        };
         let parts = database.in_nodes(&Deal::By(placement), &run, &engine::options_of(case)?);
         database = parts.map_err(|error| error.to_string())?;
     }

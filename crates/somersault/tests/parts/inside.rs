@@ -83,9 +83,22 @@ fn a_plan_over_parts_says_where_its_sections_are_walked() {
         assert!(printed.contains(&head), "{printed}");
     }
     let one = "PREFIX e: <http://e/> SELECT * { e:9 e:q ?z }";
-    let query = database.start(&Request::new(one)).expect("it is planned");
-    let read: Value = serde_json::from_str(&query.plan_document()).expect("it is JSON");
-    let first = &sections(&read)[0];
+    let asked = |execution| {
+        let request = Request {
+            execution: Some(execution),
+            ..Request::new(one)
+        };
+        let query = database.start(&request).expect("it is planned");
+        let read: Value = serde_json::from_str(&query.plan_document()).expect("it is JSON");
+        sections(&read)
+    };
+    let alone = "[0,1] where the query is asked; whole; begin there";
+    assert_eq!(
+        asked(Mode::Dynamic),
+        [alone],
+        "it is light, and others' lists are read"
+    );
+    let first = &asked(Mode::ForkJoin)[0];
     let is_told = first.starts_with("[0,1] by node ") && first.contains(", the owner of e:9; ");
     assert!(is_told && first.ends_with("begin there"), "{first}");
     let whole = loaded(&graph(), Format::Turtle, 1).expect("it loads");

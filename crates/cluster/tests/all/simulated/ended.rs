@@ -46,8 +46,10 @@ fn busy(simulation: &Simulation<'_>, home: u16, frozen: Option<u16>) -> (usize, 
         let node = node.as_ref().expect("nobody stops");
         queries += usize::from(node.queries() > 0 && (number != home || frozen.is_some()));
         queries += simulation.matter.calling(number) * usize::from(number != home);
-        // Where others' lists lie is kept for the next query.
-        bytes += simulation.matter.held_bytes(number) - node.figures().locations.bytes;
+        // Where others' lists lie is kept for the next query, and so are terms.
+        let figures = node.figures();
+        let kept = figures.locations.bytes + figures.term_bytes;
+        bytes += simulation.matter.held_bytes(number) - kept;
     }
     (queries, bytes)
 }
