@@ -14,6 +14,7 @@ use crate::floor::Floor;
 use crate::machine::Machine;
 use crate::pairs::Ratios;
 use crate::stats::Latencies;
+use crate::turns::Traffic;
 
 /// A measured figure. Make one with [`Figure::latency`] or [`Figure::rate`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -79,6 +80,12 @@ pub struct Figure {
     /// What holds the median of all such pairs in 95 of 100 cases.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio_interval: Option<[f64; 2]>,
+    /// What a run moved between nodes.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub traffic: Option<Traffic>,
+    /// How many times the cost of another way that costs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_ratio: Option<f64>,
     /// Bytes on disk of a distinct triple.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes_per_triple: Option<f64>,
@@ -231,6 +238,8 @@ impl Figure {
             ratio: None,
             ratio_quartiles: None,
             ratio_interval: None,
+            traffic: None,
+            cost_ratio: None,
             bytes_per_triple: None,
             peak_bytes: None,
             runs: 0,
@@ -257,7 +266,7 @@ pub struct Table<'a>(pub &'a [Figure]);
 /// A column's title and its text for a figure.
 type Column = (&'static str, fn(&Figure) -> Option<String>);
 
-const COLUMNS: [Column; 21] = [
+const COLUMNS: [Column; 27] = [
     ("bench", |figure| Some(figure.bench.clone())),
     ("name", |figure| Some(figure.name.clone())),
     ("data", |figure| Some(figure.data.clone())),
@@ -295,6 +304,29 @@ const COLUMNS: [Column; 21] = [
         figure.ratio_quartiles.map(format_span)
     }),
     ("95 %", |figure| figure.ratio_interval.map(format_span)),
+    ("messages", |figure| {
+        let traffic = figure.traffic?;
+        Some(format!("{:.1}", traffic.messages))
+    }),
+    ("bytes", |figure| {
+        let traffic = figure.traffic?;
+        Some(format!("{:.0}", traffic.message_bytes))
+    }),
+    ("pieces read", |figure| {
+        let traffic = figure.traffic?;
+        Some(format!("{:.1}", traffic.pieces_read))
+    }),
+    ("bytes read", |figure| {
+        let traffic = figure.traffic?;
+        Some(format!("{:.0}", traffic.bytes_read))
+    }),
+    ("cost", |figure| {
+        let traffic = figure.traffic?;
+        Some(format_microseconds(traffic.cost_us))
+    }),
+    ("x cost", |figure| {
+        figure.cost_ratio.map(|ratio| format!("{ratio:.3}"))
+    }),
     ("bytes a triple", |figure| {
         figure.bytes_per_triple.map(|bytes| format!("{bytes:.2}"))
     }),

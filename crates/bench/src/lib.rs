@@ -25,3 +25,4 @@ pub mod mix;
 pub mod pairs;
 pub mod stats;
 pub mod timed;
+pub mod turns;

@@ -10,8 +10,8 @@ mod nodes;
 mod replay;
 
 pub use bench::{
-    Bench, BenchGpu, BenchLoad, BenchLubm, BenchMix, BenchOutput, BenchPath, BenchStreams,
-    BenchUpdate, MixKind, StreamMix, StreamsBeside,
+    Bench, BenchGpu, BenchLoad, BenchLubm, BenchMix, BenchNodes, BenchOutput, BenchPath,
+    BenchStreams, BenchUpdate, Compared, MixKind, StreamMix, StreamsBeside,
 };
 pub use cluster::{ClusterCheck, ClusterFormat, ClusterInit, ClusterStatus, ClusterVerb, Node};
 pub use device::{DeviceFormat, DeviceProbe, DeviceStatus, DeviceVerb};

@@ -69,6 +69,8 @@ pub enum Kind {
     Light,
     /// q1, q2, q3, q7.
     Heavy,
+    /// The one of [`HEAVY`] at this place.
+    One(usize),
     /// Both.
     Hybrid,
 }
@@ -79,6 +81,7 @@ impl Kind {
         match self {
             Kind::Light => LIGHT.to_vec(),
             Kind::Heavy => HEAVY.to_vec(),
+            Kind::One(place) => HEAVY[place..].iter().take(1).copied().collect(),
             Kind::Hybrid => [&LIGHT[..], &HEAVY[..]].concat(),
         }
     }

@@ -21,6 +21,8 @@ pub enum Bench {
     Gpu(BenchGpu),
     /// LSBench: five streams, L1 to L6 over them, and what a batch costs until it is seen
     Streams(BenchStreams),
+    /// q1 to q7 over nodes of this process, in turns with another way of doing the same
+    Nodes(BenchNodes),
 }
 
 /// `bench load`
@@ -119,6 +121,9 @@ pub struct BenchMix {
     /// What to ask
     #[arg(long, value_enum, default_value_t = MixKind::Light)]
     pub kind: MixKind,
+    /// Of the heavy queries this one alone: q1, q2, q3 or q7
+    #[arg(long, value_name = "NAME")]
+    pub heavy: Option<String>,
     /// Threads that ask: inside this process each has one query at a time
     #[arg(long, value_name = "N", default_value_t = 1,
           value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -342,6 +347,50 @@ pub struct BenchLubm {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub gpu: Gpu,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub output: BenchOutput,
+}
+
+/// What `bench nodes` compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Compared {
+    /// In-place, fork-join and dynamic: rows that stay, rows that go, and the choice
+    Modes,
+    /// The nodes, and the same graph whole
+    Whole,
+    /// Queries that are asked at the owner of what they start from, and at a node far from it
+    Asked,
+}
+
+/// `bench nodes`
+#[derive(Debug, Args)]
+pub struct BenchNodes {
+    /// The store's directory, with LUBM data; to compare with the whole graph no directory of parts
+    #[arg(short, long, value_name = "DIR")]
+    pub location: PathBuf,
+    /// Universities in the store, to check the counts [default: found by counting]
+    #[arg(long, value_name = "N")]
+    pub universities: Option<u32>,
+    /// Nodes of this process
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub nodes: u16,
+    /// What carries bytes between the nodes [default: memory]
+    #[arg(long, value_name = "WHAT")]
+    pub between: Option<super::nodes::Carrier>,
+    /// With what they are compared
+    #[arg(long, value_enum, default_value_t = Compared::Modes)]
+    pub compare: Compared,
+    /// Threads of a heavy query over the whole graph
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub threads: usize,
+    /// Runs of each query, each way
+    #[arg(long, value_name = "N", default_value_t = 100,
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub runs: u32,
+    /// Only these queries, as in q1,q7 [default: q1 to q7]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub only: Vec<String>,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub output: BenchOutput,

@@ -7,6 +7,7 @@
 mod gpu;
 mod load;
 mod mix;
+mod nodes;
 mod output;
 mod path;
 mod processor;
@@ -36,6 +37,7 @@ pub fn run(verb: &Bench, file: Option<&Path>) -> Outcome {
         Bench::Update(flags) => update::run(flags, file),
         Bench::Gpu(flags) => gpu::run(flags, file),
         Bench::Streams(flags) => streams::run(flags, file),
+        Bench::Nodes(flags) => nodes::run(flags, file),
     }
 }
 

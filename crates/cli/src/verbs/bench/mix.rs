@@ -20,7 +20,7 @@ use somersault::units::parse_duration;
 use somersault::{Database, Request, ResultFormat};
 use std::path::Path;
 use workload::lubm::Class;
-use workload::mix::{Instances, Kind, Listed, listing};
+use workload::mix::{HEAVY, Instances, Kind, Listed, listing};
 use workload::queries::by_name;
 
 /// Stack of a worker: queries are parsed on it.
@@ -95,10 +95,20 @@ fn mixed(flags: &BenchMix) -> Result<Mixed, Failure> {
             return Err(Failure::new(Code::Usage, message));
         }
     };
+    let heavy = match &flags.heavy {
+        None => Kind::Heavy,
+        Some(name) => {
+            let place = HEAVY.iter().position(|template| template.name == name);
+            Kind::One(place.ok_or_else(|| {
+                let message = format!("--heavy {name}: expected q1, q2, q3 or q7");
+                Failure::new(Code::Usage, message)
+            })?)
+        }
+    };
     let run = Run {
         kind: match flags.kind {
             MixKind::Light | MixKind::Hybrid => Kind::Light,
-            MixKind::Heavy => Kind::Heavy,
+            MixKind::Heavy => heavy,
         },
         seed: flags.seed,
         pace,
@@ -106,7 +116,7 @@ fn mixed(flags: &BenchMix) -> Result<Mixed, Failure> {
         time: duration("time", &flags.time)?,
     };
     let heavy = Run {
-        kind: Kind::Heavy,
+        kind: heavy,
         pace: Pace::Closed,
         ..run
     };
@@ -172,7 +182,8 @@ fn measure(
     universities: u32,
 ) -> Result<(Tally, Option<Tally>), Failure> {
     let first = FirstRows::new(mixed.run.kind, listed);
-    let first_heavy = FirstRows::new(Kind::Heavy, listed);
+    let kind_beside = mixed.beside.map_or(Kind::Heavy, |run| run.kind);
+    let first_heavy = FirstRows::new(kind_beside, listed);
     for known in [&first, &first_heavy] {
         known.expect(|name| by_name(name)?.rows(universities));
     }
@@ -261,7 +272,7 @@ fn figures(
     beside: Option<&Tally>,
 ) -> Vec<Figure> {
     let name = match (mixed.run.kind, beside) {
-        (Kind::Heavy, _) => "heavy",
+        (Kind::Heavy | Kind::One(_), _) => "heavy",
         (_, None) => "light",
         (_, Some(_)) => "hybrid-light",
     };
