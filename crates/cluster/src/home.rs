@@ -287,6 +287,8 @@ impl Homes<'_> {
     fn cut_into(&self, end: usize, at_data: &Range<usize>) -> Vec<Section> {
         let mut sections: Vec<Section> = Vec::new();
         let mut shares: Vec<Option<Share>> = Vec::new();
+        // The place of a step that may follow in the last section.
+        let mut next = Place::Here;
         for (at, step) in self.plan.steps[..end].iter().enumerate() {
             let (place, share) = if at_data.contains(&at) {
                 HERE
@@ -294,7 +296,7 @@ impl Homes<'_> {
                 self.home(&step.action)
             };
             if let (Some(last), Some(wanted)) = (sections.last_mut(), shares.last_mut()) {
-                let is_same = place == last.place && place != Place::Home(Home::All);
+                let is_same = place == next && place != Place::Home(Home::All);
                 let agrees = share.is_none() || wanted.is_none() || share == *wanted;
                 if (is_same || place == Place::Here) && agrees {
                     last.steps.end = at + 1;
@@ -302,6 +304,8 @@ impl Homes<'_> {
                     continue;
                 }
             }
+            let found = found_here(&step.action, place).filter(|_| at == 0);
+            next = found.unwrap_or(place);
             sections.push(Section {
                 steps: at..at + 1,
                 place,
@@ -316,6 +320,17 @@ impl Homes<'_> {
             section.gathers |= is_at_data && gathers(&self.plan.steps[at_data.clone()]);
         }
         sections
+    }
+}
+
+/// Where rows are at home that a plan's first step gave of which every node walked its share: by the column that it filled,
+/// because each node found what it owns. Of a later step such rows may have stayed with one node, which found those of all.
+fn found_here(action: &Action, place: Place) -> Option<Place> {
+    match (place, action) {
+        (Place::Home(Home::All), Action::Expand { into, .. } | Action::ExpandKeys { into, .. }) => {
+            Some(Place::Home(Home::Column(*into)))
+        }
+        _ => None,
     }
 }
 

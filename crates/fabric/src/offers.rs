@@ -99,8 +99,15 @@ impl Offers {
     /// Copies the pieces to the beginning of `into`, which is long enough (asserted), one after another.
     pub(crate) fn read(&self, pieces: &[Piece], into: &mut [u8]) -> Result<(), FabricError> {
         let mut rest = into;
+        // Pieces of one region mostly follow each other.
+        let mut last: Option<(RegionKey, Offer)> = None;
         for piece in pieces {
-            let offer = self.find(piece)?;
+            let offer = match last.take() {
+                Some((key, offer)) if key == piece.region => offer,
+                _ => self.offered(piece)?,
+            };
+            let (_, offer) = last.insert((piece.region, offer));
+            lies_within(piece, offer)?;
             let (target, after) = rest.split_at_mut(piece.length as usize);
             rest = after;
             match offer {
@@ -127,7 +134,8 @@ impl Offers {
     pub(crate) fn write(&self, pieces: &[Piece], from: &[u8]) -> Result<(), FabricError> {
         let mut rest = from;
         for piece in pieces {
-            let offer = self.find(piece)?;
+            let offer = self.offered(piece)?;
+            lies_within(piece, &offer)?;
             let (source, after) = rest.split_at(piece.length as usize);
             rest = after;
             let Offer::Write(writable) = offer else {
@@ -142,26 +150,15 @@ impl Offers {
         Ok(())
     }
 
-    /// The offer that a piece lies in, whole.
-    fn find(&self, piece: &Piece) -> Result<Offer, FabricError> {
+    /// The offer that a piece is said to lie in.
+    fn offered(&self, piece: &Piece) -> Result<Offer, FabricError> {
         if !self.is_ours(piece.region) {
             return Err(gone(piece));
         }
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
         let offer = table.offers.get(&piece.region.key).cloned();
         drop(table);
-        let offer = offer.ok_or_else(|| gone(piece))?;
-        let region_bytes = offer.length();
-        let end = piece.offset.checked_add(piece.length);
-        if end.is_none_or(|end| end > region_bytes) {
-            return Err(FabricError::Outside {
-                region: piece.region,
-                offset: piece.offset,
-                length: piece.length,
-                region_bytes,
-            });
-        }
-        Ok(offer)
+        offer.ok_or_else(|| gone(piece))
     }
 
     fn is_ours(&self, region: RegionKey) -> bool {
@@ -182,6 +179,21 @@ impl Writable {
     fn lock(&self) -> std::sync::MutexGuard<'_, Option<Buffer>> {
         self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether a piece lies within an offer, whole.
+fn lies_within(piece: &Piece, offer: &Offer) -> Result<(), FabricError> {
+    let region_bytes = offer.length();
+    let end = piece.offset.checked_add(piece.length);
+    if end.is_some_and(|end| end <= region_bytes) {
+        return Ok(());
+    }
+    Err(FabricError::Outside {
+        region: piece.region,
+        offset: piece.offset,
+        length: piece.length,
+        region_bytes,
+    })
 }
 
 /// Where a piece lies that was found to lie within its region.
