@@ -11,7 +11,6 @@ use crate::desk::{Arrived, Desk, Waker};
 use crate::error::Failure;
 use crate::held::{Held, Memory};
 use crate::home::Homes;
-use crate::known_terms::KnownTerms;
 use crate::message::{Message, Mode, PIECE_BYTES};
 use crate::question::{
     Answer, Extent, OwnedScope, Question, SetName, Standing, Unanswered, answer,
@@ -19,6 +18,7 @@ use crate::question::{
 use crate::reading::reader::PeerReader;
 use crate::session::{Asked, Common, Want, bytes_of};
 use crate::terms::PartTerms;
+use crate::terms::known::KnownTerms;
 use explore::limits::Unlimited;
 use fabric::{Fabric, FabricError, NodeId, Presence};
 use hashbrown::HashMap;

@@ -10,7 +10,7 @@
 //! | what a question means where every node takes its share | [`home::share`] |
 //! | a node: its part, and what nodes ask each other | [`ground`], `question`, `message` |
 //! | lists read out of another node's memory, and where they lie | `reading` |
-//! | terms that others were asked for once | `known_terms` |
+//! | terms that others were asked for once | `terms::known` |
 //!
 //! The placement ([`rdf::Placement`]) says who owns a vertex or a term; the [`fabric`] moves bytes.
 
@@ -23,7 +23,6 @@ pub mod ground;
 mod held;
 pub mod home;
 pub mod host;
-mod known_terms;
 pub mod lexicon;
 mod message;
 pub mod node;

@@ -4,6 +4,8 @@
 //! of the text's hash. Both speak of *keys* ([`rdf::key`]), the canonical bytes of a term. A triple term's key is the ids of
 //! its three parts, whose texts may lie with others.
 
+pub(crate) mod known;
+
 use oxrdf::TermRef;
 use rdf::dictionary::KeyBatch;
 use rdf::dictionary::part::{PartDictionary, PartLookupError};

@@ -81,7 +81,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Which node of this process is asked what a query needs before it is walked: ids of its terms, degrees. Its walk begins at
 /// the owner of the vertex that it starts from, where that is a node of this process, whoever was asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Asked {
+pub enum AskedAt {
     /// The owner, as far as it is a node of this process.
     #[default]
     Owner,
@@ -95,7 +95,7 @@ pub enum Asked {
 pub struct PartNodes {
     nodes: Vec<Arc<PartNode>>,
     mode: Mode,
-    asked: Asked,
+    asked: AskedAt,
     /// Memory of all queries of this process.
     pool: Arc<Pool>,
     /// Which of them is asked next.
@@ -116,7 +116,7 @@ impl PartNodes {
     /// The nodes of this process, in order, which run from now on; at least one (asserted).
     pub(crate) fn new(
         nodes: Vec<Arc<PartNode>>,
-        (mode, asked): (Mode, Asked),
+        (mode, asked): (Mode, AskedAt),
         pool: Arc<Pool>,
         runner: Runner,
     ) -> PartNodes {
@@ -174,11 +174,11 @@ impl PartNodes {
     }
 
     /// The node that is asked, if it is not the owner; `asked`: where a query says so.
-    fn asked_node(&self, asked: Option<Asked>) -> Option<&Arc<PartNode>> {
+    fn asked_node(&self, asked: Option<AskedAt>) -> Option<&Arc<PartNode>> {
         match asked.unwrap_or(self.asked) {
-            Asked::Owner => None,
-            Asked::Turn => Some(self.next_node()),
-            Asked::Node(number) => self.node(number),
+            AskedAt::Owner => None,
+            AskedAt::Turn => Some(self.next_node()),
+            AskedAt::Node(number) => self.node(number),
         }
     }
 
@@ -191,7 +191,7 @@ impl PartNodes {
     pub(crate) fn visit_before(
         &self,
         owner: Option<&Arc<PartNode>>,
-        asked: Option<Asked>,
+        asked: Option<AskedAt>,
         budget: &Arc<Budget>,
     ) -> PartVisit {
         match self.asked_node(asked).or(owner) {
@@ -201,8 +201,8 @@ impl PartNodes {
     }
 
     /// Whether the owner is asked, of a node of this process directly.
-    pub(crate) fn asks_owner(&self, asked: Option<Asked>) -> bool {
-        asked.unwrap_or(self.asked) == Asked::Owner
+    pub(crate) fn asks_owner(&self, asked: Option<AskedAt>) -> bool {
+        asked.unwrap_or(self.asked) == AskedAt::Owner
     }
 
     /// The node of this process with this number, if it is one.

@@ -35,7 +35,7 @@ pub(crate) mod warnings;
 use crate::moment::Graph;
 use crate::moment::statistics::ForeignStatistics;
 use crate::options::Options;
-use crate::parts::{Asked, Mode, Trace};
+use crate::parts::{AskedAt, Mode, Trace};
 use crate::stop::Pace;
 use learnt::Learnt;
 use query::parse::ParseOptions;
@@ -90,7 +90,7 @@ pub struct Request<'a> {
     /// How rows come to what they need, where the graph is in parts; `None`: as the database has it.
     pub execution: Option<Mode>,
     /// Which node of this process is asked, where the graph is in parts; `None`: as the database has it.
-    pub asked: Option<Asked>,
+    pub asked: Option<AskedAt>,
     /// What it is part of, where it is followed; each node of a graph in parts then says what it did
     /// ([`crate::Options::spans`]).
     pub trace: Option<Trace>,

@@ -1,7 +1,7 @@
 //! A graph in parts: nodes of this process, and this process as one of many.
 
 pub use engine::parts::{
-    Asked, Between, ClusterState, Counts, Fetched, Figures, KeptLocations, Member, MemberError,
+    AskedAt, Between, ClusterState, Counts, Fetched, Figures, KeptLocations, Member, MemberError,
     MemberOptions, MemberState, Mode, NodeFigures, NodeOptions, PartNodes, Prices, QueryId,
     RefusedState, SectionFigures, Seen, Shipped, Span, SpanAt, Spans, Teller, Trace,
 };

@@ -1,10 +1,11 @@
 //! Flags of a graph in parts.
 
 use clap::{Args, ValueEnum};
-use somersault::nodes::{Asked, Between, Mode};
+use somersault::nodes::{AskedAt, Between, Mode};
 
 /// Flags that spread a graph over nodes of this process.
 #[derive(Clone, Copy, Debug, Default, Args)]
+#[expect(clippy::struct_field_names, reason = "it is the name of the flag")]
 pub struct Nodes {
     /// Cut the graph into parts and walk it by so many nodes of this process, as a cluster's would
     #[arg(long, value_name = "N")]
@@ -47,11 +48,11 @@ pub enum AskedNode {
     Turn,
 }
 
-impl From<AskedNode> for Asked {
-    fn from(asked: AskedNode) -> Asked {
+impl From<AskedNode> for AskedAt {
+    fn from(asked: AskedNode) -> AskedAt {
         match asked {
-            AskedNode::Owner => Asked::Owner,
-            AskedNode::Turn => Asked::Turn,
+            AskedNode::Owner => AskedAt::Owner,
+            AskedNode::Turn => AskedAt::Turn,
         }
     }
 }

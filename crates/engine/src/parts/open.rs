@@ -2,7 +2,7 @@
 //! that are cut in memory.
 
 use super::runner::{PartHost, Runner, Watch};
-use super::{Asked, Mode, Part, PartNode, PartNodes};
+use super::{AskedAt, Mode, Part, PartNode, PartNodes};
 use crate::budget::Pool;
 use crate::moment::planner_statistics::plan_statistics;
 use crate::open_error::OpenError;
@@ -41,7 +41,7 @@ pub struct NodeOptions {
     /// What carries bytes between those of one process.
     pub between: Between,
     /// Which of them is asked, where a query does not say.
-    pub asked: Asked,
+    pub asked: AskedAt,
     /// How rows come to what they need.
     pub mode: Mode,
     /// Threads of each node that walk.
@@ -52,7 +52,7 @@ impl Default for NodeOptions {
     fn default() -> NodeOptions {
         NodeOptions {
             between: Between::default(),
-            asked: Asked::default(),
+            asked: AskedAt::default(),
             mode: Mode::default(),
             workers: 1,
         }
@@ -143,7 +143,7 @@ impl PartNodes {
     /// Nodes of this process, which run from now on.
     pub(crate) fn start(
         nodes: Vec<(Arc<PartNode>, Arc<PartHost>)>,
-        how: (Mode, Asked),
+        how: (Mode, AskedAt),
         pool: Arc<Pool>,
         watch: Option<&Watch>,
     ) -> Result<PartNodes, OpenError> {

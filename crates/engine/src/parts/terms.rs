@@ -2,7 +2,7 @@
 //!
 //! What an answer's terms take on their way is given back batch by batch: each has a visit of its own.
 
-use super::{Asked, PartVisit};
+use super::{AskedAt, PartVisit};
 use crate::budget::Budget;
 use crate::error::QueryError;
 use crate::moment::Graph;
@@ -20,7 +20,7 @@ const ASKED_APART: usize = 4;
 /// Appends the ids of a query's terms, as [`Lexicon::ids`] does, from who is asked.
 pub(crate) fn ids_of(
     graph: &Graph,
-    (asked, budget): (Option<Asked>, &Arc<Budget>),
+    (asked, budget): (Option<AskedAt>, &Arc<Budget>),
     limits: &Limits<'_>,
     terms: &[TermRef<'_>],
     ids: &mut Vec<Option<VertexId>>,

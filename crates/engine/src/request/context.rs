@@ -14,7 +14,7 @@ use crate::error::{Kind, QueryError};
 use crate::moment::Graph;
 use crate::moment::statistics::ForeignStatistics;
 use crate::parts::terms::ids_of;
-use crate::parts::{Asked, Mode, PartNodes, Trace};
+use crate::parts::{AskedAt, Mode, PartNodes, Trace};
 use crate::running::Entry;
 use crate::stop::StopToken;
 use explore::{Limits, MemoryBudget, Samples, WalkError};
@@ -44,7 +44,7 @@ pub(crate) struct Context {
     /// How rows come to what they need, of a graph in parts; `None`: as the database has it.
     pub(crate) mode: Option<Mode>,
     /// Who is asked, of a graph in parts; `None`: as the database has it.
-    pub(crate) asked: Option<Asked>,
+    pub(crate) asked: Option<AskedAt>,
     /// What it is part of, where it is followed.
     pub(crate) trace: Option<Box<Trace>>,
     forced: PlanOptions,

@@ -12,7 +12,7 @@ use crate::settings;
 use crate::verbs::{open, query as queries};
 use bench::figure::{Figure, Session};
 use bench::turns::{Traffic, Turns};
-use somersault::nodes::{Asked, Mode, PartNodes};
+use somersault::nodes::{AskedAt, Mode, PartNodes};
 use somersault::{Database, Request};
 use std::path::Path;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ struct Way<'w> {
     name: &'static str,
     database: &'w Database,
     mode: Option<Mode>,
-    asked: Option<Asked>,
+    asked: Option<AskedAt>,
     threads: usize,
 }
 
@@ -120,8 +120,8 @@ fn ways<'w>(
             owner.map(|owner| {
                 let far = (owner + flags.nodes / 2) % flags.nodes;
                 vec![
-                    over_nodes("at the owner", None, Some(Asked::Node(owner))),
-                    over_nodes("elsewhere", None, Some(Asked::Node(far))),
+                    over_nodes("at the owner", None, Some(AskedAt::Node(owner))),
+                    over_nodes("elsewhere", None, Some(AskedAt::Node(far))),
                 ]
             })
         }
