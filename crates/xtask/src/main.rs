@@ -1,5 +1,5 @@
 //! Chores, by one entry point: `cargo xtask check`, `tidy`, `conformance`, `long`,
-//! `instructions`, `kernels`, `mutants`, `fuzz`, `plot`, `model`, `miri`, `simulate`.
+//! `instructions`, `kernels`, `mutants`, `fuzz`, `plot`, `model`, `miri`, `simulate`, `scale`.
 //!
 //! Invariant: whatever `.ci/run` demands, `cargo xtask check` demands too, on any machine that
 //! has Rust and a C compiler; a tool that is not installed is named and left out, never silently, and
@@ -13,6 +13,7 @@
 mod check;
 mod command;
 mod conformance;
+mod curves;
 mod error;
 mod fuzz;
 mod instructions;
@@ -22,6 +23,7 @@ mod miri;
 mod model;
 mod mutants;
 mod plot;
+mod scale;
 mod simulate;
 mod tally;
 mod tidy;
@@ -51,6 +53,9 @@ usage: cargo xtask CHORE
   simulate --seeds N [--seed S]
                queries on a cluster whose simulated nodes and links fail: N seeds, from S on; S alone is
                told step by step
+  scale [--universities N,N] [--runs N] [--costs tcp,tcp-25g,rdma] [--nodes N,N] [--block-bits N]
+        [--svg OUT.svg [--project N] [--printed FILE,FILE]]
+               LUBM on 1 to 64 nodes in virtual time, behind networks that cost so much
   plot CDF.csv OUT.svg
                the distributions that `somersault bench mix --cdf CDF.csv` wrote, as a picture
 ";
@@ -79,6 +84,10 @@ fn main() -> ExitCode {
         },
         ["simulate", ref rest @ ..] => match simulate::Seeds::of_words(rest) {
             Some(wanted) => simulate::run(&wanted),
+            None => return misused(),
+        },
+        ["scale", ref rest @ ..] => match scale::Scaling::of_words(rest) {
+            Some(wanted) => scale::run(&wanted),
             None => return misused(),
         },
         ["plot", from, to] => plot::run(Path::new(from), Path::new(to)),

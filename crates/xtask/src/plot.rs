@@ -21,7 +21,7 @@ const LEFT: f64 = 50.0;
 const RIGHT: f64 = 110.0;
 const TOP: f64 = 20.0;
 const BOTTOM: f64 = 40.0;
-const COLOURS: [&str; 10] = [
+pub(crate) const COLOURS: [&str; 10] = [
     "#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#e377c2", "#7f7f7f",
     "#bcbd22", "#17becf",
 ];
@@ -210,7 +210,7 @@ fn curve(svg: &mut String, scale: &Scale, colour: &str, steps: &[Step]) {
     svg.push_str("\"/>\n");
 }
 
-fn escaped(name: &str) -> String {
+pub(crate) fn escaped(name: &str) -> String {
     name.replace('&', "&amp;").replace('<', "&lt;")
 }
 
