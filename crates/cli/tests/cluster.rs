@@ -4,6 +4,8 @@
 
 #![cfg(unix)]
 
+mod etcd;
+
 use crate::common;
 use crate::nodes;
 

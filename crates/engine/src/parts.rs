@@ -38,9 +38,9 @@ pub use cluster::{
 };
 pub use fabric::Counts;
 pub use figures::{NodeFigures, Prices};
-pub use member::{ClusterState, Member, MemberError, MemberOptions};
+pub use member::{ClusterState, Identity, Member, MemberError, MemberOptions};
 pub use open::{Between, NodeOptions, part_node};
-pub use roster::{MemberState, RefusedState, Seen, Teller};
+pub use roster::{MemberState, RefusedState, Seen, Teller, node_at};
 pub use spans::{SpanAt, Spans};
 
 use crate::budget::{Budget, Pool};

@@ -57,7 +57,8 @@ use shared::Shared;
 pub struct TcpConfig {
     /// Which node this is.
     pub here: NodeId,
-    /// Where each member is reached, at its number: `host:port`, a name or an address. This node's own is not used.
+    /// Where each member is reached, at its number: `host:port`, a name or an address; empty where that is not known yet
+    /// ([`Tcp::reached_at`]). This node's own is not used.
     pub members: Vec<String>,
     /// Which cluster, by the graph that it has: nodes of another are refused.
     pub cluster: [u8; 16],
@@ -113,14 +114,10 @@ impl Tcp {
         poll.registry()
             .register(&mut listener, LISTENER, Interest::READABLE)?;
         let resolver = Resolver::start(Arc::clone(&waker))?;
-        let shared = Arc::new(Shared::new(Station::new(hello), Clock::start(), tls, waker));
-        let driver = Driver::new(
-            Arc::clone(&shared),
-            poll,
-            listener,
-            config.members,
-            resolver,
-        );
+        let station = Station::new(hello);
+        let shared = Shared::new(station, Clock::start(), tls, waker, config.members);
+        let shared = Arc::new(shared);
+        let driver = Driver::new(Arc::clone(&shared), poll, listener, resolver);
         let thread = thread::Builder::new().name(format!("fabric-{}", config.here.0));
         let ends = Ends(Arc::clone(&shared));
         let thread = thread.spawn(move || {
@@ -133,6 +130,12 @@ impl Tcp {
 
     fn station(&self) -> &Station {
         &self.shared.station
+    }
+
+    /// A member is reached at another address from now on (`host:port`). A link that stands is not touched by it. Any thread; a
+    /// member that does not exist is nobody.
+    pub fn reached_at(&self, node: NodeId, address: &str) {
+        self.shared.reached_at(node, address);
     }
 
     /// Leaves, and waits until the last words are said: two seconds at most.

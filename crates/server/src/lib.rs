@@ -32,6 +32,7 @@
 mod connections;
 mod endpoint;
 mod error;
+pub mod etcd;
 mod half_close;
 mod in_process;
 mod listener;
@@ -41,6 +42,7 @@ mod options;
 pub mod otlp;
 pub mod outbound;
 mod prompt;
+pub mod registration;
 mod request;
 mod response;
 mod run;

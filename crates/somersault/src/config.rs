@@ -325,9 +325,12 @@ impl Layers {
             part: path("node.part"),
             number: self.read("node.number", node::number)?,
             listen: self.read("node.listen", node::listen)?,
+            address: self.read("node.address", node::listen)?,
             nodes: self.read("cluster.nodes", |text| {
                 NodeConfig::checked_nodes(&list(text))
             })?,
+            etcd: self.read("cluster.etcd", |text| Ok(list(text)))?,
+            prefix: self.read("cluster.prefix", node::prefix)?,
             key: path("cluster.key"),
         })
     }

@@ -54,6 +54,18 @@ pub struct ClusterInit {
         value_delimiter = ','
     )]
     pub nodes: Vec<String>,
+    /// Endpoints of an etcd where nodes register themselves; --nodes then says where each listens, and may be changed in
+    /// one file without the others
+    #[arg(long, value_name = "URL,...", value_delimiter = ',')]
+    pub etcd: Vec<String>,
+    /// The key of etcd below which they do
+    #[arg(
+        long,
+        value_name = "KEY",
+        default_value = "somersault",
+        requires = "etcd"
+    )]
+    pub prefix: String,
     /// Address and port where a node listens for HTTP; nodes of one host count the port up
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7272")]
     pub bind: String,

@@ -10,8 +10,9 @@ use crate::table::{Style, Table};
 use crate::verbs::query::stoppable;
 use crate::verbs::{node, open};
 use serde_json::Value;
+use server::etcd::Etcd;
 use somersault::config::{Config, NodeConfig};
-use somersault::nodes::{ClusterState, Seen};
+use somersault::nodes::{ClusterState, Seen, node_at};
 use somersault::parts::part_name;
 use somersault::units::parse_duration;
 use std::fs::{self, OpenOptions};
@@ -50,7 +51,12 @@ fn init(flags: &ClusterInit) -> Outcome {
     })?;
     let nodes = NodeConfig::checked_nodes(&flags.nodes);
     let nodes = nodes.map_err(|reason| usage(format!("--nodes: {reason}")))?;
-    let texts = (0..nodes.len()).map(|number| node_file(number, &nodes, first));
+    if !flags.etcd.is_empty() {
+        let etcd = Etcd::new(&flags.etcd);
+        etcd.map_err(|error| usage(format!("--etcd: {error}")))?;
+    }
+    let found = found(&nodes, &flags.etcd, &flags.prefix);
+    let texts = (0..nodes.len()).map(|number| node_file(number, &nodes, &found, first));
     let texts = texts.collect::<Result<Vec<String>, Failure>>()?;
     let directory = &flags.directory;
     fs::create_dir_all(directory).map_err(|error| at(directory, &error))?;
@@ -78,8 +84,41 @@ fn init(flags: &ClusterInit) -> Outcome {
     Ok(())
 }
 
+/// What files say of how nodes find each other.
+struct Found {
+    /// Whether each node says where it listens.
+    is_told: bool,
+    text: String,
+}
+
+fn found(nodes: &[String], etcd: &[String], prefix: &str) -> Found {
+    if etcd.is_empty() {
+        let list: Vec<String> = nodes.iter().map(|node| format!("  {node:?},\n")).collect();
+        let list = list.concat();
+        let text = format!(
+            "# Where the nodes are reached by each other, in the order of the parts; the same in each file.\nnodes = [\n{list}]\n"
+        );
+        return Found {
+            is_told: false,
+            text,
+        };
+    }
+    let text = format!(
+        "# Where the nodes register themselves; the same in each file.\netcd = {etcd:?}\nprefix = {prefix:?}\n"
+    );
+    Found {
+        is_told: true,
+        text,
+    }
+}
+
 /// The file of a node. `first`: where one listens for HTTP; those of one host count its port up.
-fn node_file(number: usize, nodes: &[String], first: SocketAddr) -> Result<String, Failure> {
+fn node_file(
+    number: usize,
+    nodes: &[String],
+    found: &Found,
+    first: SocketAddr,
+) -> Result<String, Failure> {
     let host = |node: &String| node.rsplit_once(':').map(|(host, _)| host.to_owned());
     let before = nodes[..number].iter();
     let beside = before.filter(|other| host(other) == host(&nodes[number]));
@@ -87,8 +126,12 @@ fn node_file(number: usize, nodes: &[String], first: SocketAddr) -> Result<Strin
     let port = u16::try_from(port)
         .map_err(|_| Failure::new(Code::Usage, "--bind: there are not so many ports above it"))?;
     let bind = SocketAddr::new(first.ip(), port);
-    let list: Vec<String> = nodes.iter().map(|node| format!("  {node:?},\n")).collect();
-    let (list, count) = (list.concat(), nodes.len());
+    let (text, count) = (&found.text, nodes.len());
+    let listen = if found.is_told {
+        format!("listen = {:?}\n", nodes[number])
+    } else {
+        String::new()
+    };
     let part = part_name(u16::try_from(number).map_err(|_| too_many())?);
     Ok(format!(
         "# Node {number} of {count}: somersault node --config node-{number}.toml\n\
@@ -96,10 +139,10 @@ fn node_file(number: usize, nodes: &[String], first: SocketAddr) -> Result<Strin
          [node]\n\
          part = {part:?}\n\
          number = {number}\n\
+         {listen}\
          \n\
          [cluster]\n\
-         # Where the nodes are reached by each other, in the order of the parts; the same in each file.\n\
-         nodes = [\n{list}]\n\
+         {text}\
          key = {KEY:?}\n\
          \n\
          [server]\n\
@@ -212,7 +255,8 @@ fn check(flags: &ClusterCheck, file: Option<&Path>) -> Outcome {
     let wait = parse_duration(&flags.wait)
         .map_err(|error| Failure::new(Code::Usage, format!("--wait {}: {error}", flags.wait)))?;
     let config = settings::check(&settings::layers(file)?)?;
-    let member = node::prepared(&config.node).map_err(|failure| running(failure, &config))?;
+    let prepared = node::prepared(&config.node);
+    let (member, registration) = prepared.map_err(|failure| running(failure, &config))?;
     let (here, nodes) = (member.here(), member.nodes());
     let joining = Arc::clone(&member);
     let thread = std::thread::Builder::new().name("joining".to_owned());
@@ -223,6 +267,7 @@ fn check(flags: &ClusterCheck, file: Option<&Path>) -> Outcome {
     }
     let state = member.state();
     let is_through = joined.is_finished();
+    drop(registration);
     member.leave();
     if is_through {
         match joined.join() {
@@ -264,7 +309,7 @@ fn verdict(state: &ClusterState, is_through: bool) -> Outcome {
             Seen::Up => "is there".to_owned(),
             Seen::Down(cause) => format!("is away: {cause}"),
         };
-        say!("node {} at {} {words}", member.number, member.address);
+        say!("{} {words}", node_at(member.number, &member.address));
     }
     match state.missing() {
         Some(missing) => Err(Failure::new(Code::Connection, missing)),
@@ -285,22 +330,37 @@ mod tests {
     fn a_node_s_file_is_a_configuration() {
         let nodes = ["a:1", "b:1", "a:2"].map(str::to_owned);
         let first = "127.0.0.1:7272".parse().expect("an address");
-        let text = node_file(2, &nodes, first).expect("ports are there");
-        let mut layers = Layers::new();
-        layers.add_file("d/node-2.toml", &text).expect("known keys");
-        let machine = Machine {
-            cores: 1,
-            free_memory_bytes: 1 << 30,
+        let checked = |found: &Found| {
+            let text = node_file(2, &nodes, found, first).expect("ports are there");
+            let mut layers = Layers::new();
+            layers.add_file("d/node-2.toml", &text).expect("known keys");
+            let machine = Machine {
+                cores: 1,
+                free_memory_bytes: 1 << 30,
+            };
+            layers.check(machine).expect("sound values")
         };
-        let config = layers.check(machine).expect("sound values");
-        let expected = NodeConfig {
+        let config = checked(&found(&nodes, &[], "x"));
+        let listed = NodeConfig {
             part: Some(PathBuf::from("d/part-0002")),
             number: Some(2),
             listen: None,
+            address: None,
             nodes: nodes.to_vec(),
+            etcd: Vec::new(),
+            prefix: "somersault".to_owned(),
             key: Some(PathBuf::from("d/cluster.key")),
         };
-        assert_eq!(config.node, expected);
+        assert_eq!(config.node, listed);
         assert_eq!(config.bind.port(), 7273);
+        let etcd = ["http://e:2379".to_owned()];
+        let registered = NodeConfig {
+            listen: Some("a:2".to_owned()),
+            nodes: Vec::new(),
+            etcd: etcd.to_vec(),
+            prefix: "x".to_owned(),
+            ..listed
+        };
+        assert_eq!(checked(&found(&nodes, &etcd, "x")).node, registered);
     }
 }

@@ -8,11 +8,14 @@ use crate::exit::{Code, Failure, Outcome};
 use crate::say::say;
 use crate::verbs::open;
 use crate::verbs::serve::{Flags, bound, reading, until_ended};
+use server::etcd::Etcd;
+use server::registration::Registration;
 use server::{Reload, ServerOptions};
 use somersault::config::{Config, NodeConfig};
 use somersault::nodes::{Member, MemberError, MemberOptions};
 use somersault::parts::part_name;
 use std::io::ErrorKind;
+use std::net::ToSocketAddrs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -30,7 +33,7 @@ pub fn run(flags: &Node, file: Option<&Path>) -> Outcome {
     // At each reload too.
     let read = move || read().and_then(unchanging);
     let config = read()?;
-    let member = prepared(&config.node)?;
+    let (member, registration) = prepared(&config.node)?;
     let cors = flags.cors;
     let options = move |config: &Config| ServerOptions {
         cross_origin: cors,
@@ -50,6 +53,8 @@ pub fn run(flags: &Node, file: Option<&Path>) -> Outcome {
         move || open::member(&joining, execution, &config),
         || say!("somersault: all nodes are there: queries are answered"),
     );
+    // Nobody is to look for it from now on.
+    drop(registration);
     member.leave();
     ended
 }
@@ -72,11 +77,58 @@ fn introduce(member: &Member, address: &str) {
     );
 }
 
-/// The node that is configured, which has asked nobody yet.
-pub fn prepared(config: &NodeConfig) -> Result<Arc<Member>, Failure> {
+/// The node that is configured, which has asked no other node yet; and its registration in etcd, where that is configured.
+pub fn prepared(config: &NodeConfig) -> Result<(Arc<Member>, Option<Registration>), Failure> {
     let options = options(config)?;
+    let etcd = etcd(config)?;
     let tell = Box::new(|line: &str| say!("somersault: {line}"));
-    Member::prepare(options, tell).map_err(failure)
+    let member = Member::prepare(options, tell).map_err(failure)?;
+    let Some(etcd) = etcd else {
+        return Ok((member, None));
+    };
+    let address = reached(&member, config);
+    let registration = Registration::start(Arc::clone(&member), etcd, &config.prefix, address)?;
+    Ok((member, Some(registration)))
+}
+
+/// The etcd where nodes are registered, where one is configured.
+fn etcd(config: &NodeConfig) -> Result<Option<Etcd>, Failure> {
+    let failed = |message: String| Failure::new(Code::Configuration, message);
+    if config.etcd.is_empty() {
+        return Ok(None);
+    }
+    let etcd = Etcd::new(&config.etcd);
+    let etcd = etcd.map_err(|error| failed(format!("`cluster.etcd`: {error}")))?;
+    let Some(listen) = &config.listen else {
+        return Err(failed(
+            "`node.listen` is not configured: say where the node listens for the others; with cluster.etcd there is no list \
+             that does"
+                .to_owned(),
+        ));
+    };
+    let everywhere = |at: &String| {
+        at.to_socket_addrs()
+            .is_ok_and(|mut all| all.any(|it| it.ip().is_unspecified()))
+    };
+    if config.address.is_none() && everywhere(listen) {
+        return Err(failed(format!(
+            "`node.address` is not configured, and nobody reaches the node at {listen}, which is all addresses of its machine: \
+             name the one by which others do"
+        )));
+    }
+    Ok(Some(etcd))
+}
+
+/// Where others reach a node that is registered: as configured, or where it listens, with the port that it got.
+fn reached(member: &Member, config: &NodeConfig) -> String {
+    let at = member.listens_at();
+    let listen = config.listen.as_deref().unwrap_or_default();
+    let host = listen.rsplit_once(':').map(|(host, _)| host);
+    match (&config.address, host) {
+        (Some(address), _) => address.clone(),
+        (None, Some(host)) => format!("{host}:{}", at.port()),
+        (None, None) => at.to_string(),
+    }
 }
 
 fn options(config: &NodeConfig) -> Result<MemberOptions, Failure> {
@@ -86,10 +138,14 @@ fn options(config: &NodeConfig) -> Result<MemberOptions, Failure> {
         );
         Failure::new(Code::Configuration, message)
     };
-    if config.nodes.is_empty() {
+    if !config.nodes.is_empty() && !config.etcd.is_empty() {
+        let message = "`cluster.nodes` and `cluster.etcd` are both configured: either a list says where nodes are, or etcd does";
+        return Err(Failure::new(Code::Configuration, message));
+    }
+    if config.nodes.is_empty() && config.etcd.is_empty() {
         return Err(missing(
             "cluster.nodes",
-            "say where each node is reached, in the order of the parts",
+            "say where each node is reached, in the order of the parts, or name an etcd (`cluster.etcd`)",
         ));
     }
     let part = config.part.clone();
@@ -104,7 +160,7 @@ fn options(config: &NodeConfig) -> Result<MemberOptions, Failure> {
     Ok(MemberOptions {
         part,
         number: config.number,
-        members: config.nodes.clone(),
+        members: config.etcd.is_empty().then(|| config.nodes.clone()),
         listen: config.listen.clone(),
         key: read_key(key)?,
     })

@@ -12,7 +12,7 @@
 //! part of another graph, of another cut, or one that is there twice is refused at the greeting, on both sides, before any
 //! row of it is believed.
 
-use super::roster::{MemberState, RefusedState, Roster, Seen, Teller};
+use super::roster::{MemberState, RefusedState, Roster, Seen, Teller, node_at};
 use super::runner::{PartHost, Watch};
 use super::{LOOK, NodeOptions, PartNodes, part_node};
 use crate::budget::Pool;
@@ -24,7 +24,7 @@ use fabric::{Event, Fabric, Limits, NodeId, Presence};
 use rdf::Placement;
 use std::fmt;
 use std::io;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -40,9 +40,9 @@ pub struct MemberOptions {
     pub part: PathBuf,
     /// Its number, where that is to be compared with the part's.
     pub number: Option<u16>,
-    /// Where each node is reached, at its number: `host:port`.
-    pub members: Vec<String>,
-    /// Where it listens for the others: `host:port`; `None`: where they reach it.
+    /// Where each node is reached, at its number: `host:port`; `None`: that is told later ([`Member::reached_at`]).
+    pub members: Option<Vec<String>>,
+    /// Where it listens for the others: `host:port`; `None`: where they reach it, as the list says.
     pub listen: Option<String>,
     /// The secret of the cluster.
     pub key: Vec<u8>,
@@ -103,6 +103,33 @@ pub enum MemberError {
     },
 }
 
+/// Which node of which cluster a process is: what nodes have to agree on, and the number by which they differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Its number, which is that of its part.
+    pub node: u16,
+    /// How many nodes there are.
+    pub nodes: u16,
+    /// The fingerprint of the graph that was cut.
+    pub graph: u128,
+    /// The fingerprint of the placement.
+    pub placement: u64,
+}
+
+impl Identity {
+    /// Why two are no nodes of one cluster; `None`: they may be.
+    pub fn difference(&self, other: &Identity) -> Option<String> {
+        let (graph, its) = (self.graph, other.graph);
+        if graph != its {
+            return Some(format!(
+                "its part is of graph {its:032x}, and this node's of graph {graph:032x}"
+            ));
+        }
+        let is_one_cut = (self.nodes, self.placement) == (other.nodes, other.placement);
+        (!is_one_cut).then(|| "its part is of another cut of the same graph".to_owned())
+    }
+}
+
 /// What a node says of the cluster.
 #[derive(Clone, Debug)]
 pub struct ClusterState {
@@ -112,6 +139,8 @@ pub struct ClusterState {
     pub is_ready: bool,
     /// Why not yet, where a node that is there could not tell.
     pub hindrance: Option<String>,
+    /// What is wrong with where nodes are registered, where they are.
+    pub registry: Option<String>,
     /// The fingerprint of the graph that was cut: the same on all nodes that are there.
     pub graph: u128,
     /// The number of the generation that its part is at.
@@ -129,14 +158,14 @@ impl ClusterState {
     pub fn missing(&self) -> Option<String> {
         let missing = self.members.iter().filter_map(|member| match &member.seen {
             Seen::Down(cause) => Some(format!(
-                "node {} at {}, which has {}, is away: {cause}",
-                member.number,
-                member.address,
+                "{}, which has {}, is away: {cause}",
+                node_at(member.number, &member.address),
                 part_name(member.number)
             )),
             Seen::Here | Seen::Up => None,
         });
-        let missing: Vec<String> = missing.chain(self.hindrance.clone()).collect();
+        let wrong = self.hindrance.iter().chain(&self.registry);
+        let missing: Vec<String> = missing.chain(wrong.cloned()).collect();
         (!missing.is_empty()).then(|| missing.join("; "))
     }
 }
@@ -152,6 +181,9 @@ pub struct Member {
     is_ready: AtomicBool,
     has_left: AtomicBool,
     hindrance: Mutex<Option<String>>,
+    /// As it was told last; `None`: nothing was.
+    registry: Mutex<Option<Result<(), String>>>,
+    listens_at: SocketAddr,
 }
 
 struct Begun {
@@ -186,19 +218,24 @@ impl Member {
                 wanted,
             });
         }
-        let nodes = options.members.len();
+        let members = options.members;
+        let members = members.unwrap_or_else(|| vec![String::new(); usize::from(parts)]);
+        let nodes = members.len();
         if nodes != usize::from(parts) {
             return Err(MemberError::Count { path, parts, nodes });
         }
-        let reached = &options.members[usize::from(found)];
+        let reached = &members[usize::from(found)];
         let address = options.listen.as_ref().unwrap_or(reached);
-        let listener = TcpListener::bind(address).map_err(|source| MemberError::Listen {
+        let failed = |source| MemberError::Listen {
             address: address.clone(),
             source,
-        })?;
+        };
+        let listener = TcpListener::bind(address).map_err(failed)?;
+        let listens_at = listener.local_addr().map_err(failed)?;
         let config = TcpConfig {
             here: NodeId(found),
-            members: options.members.clone(),
+            // Filled in when it joins: until then another place may be told.
+            members: Vec::new(),
             cluster: mark.whole().to_be_bytes(),
             epoch: fingerprint(mark.placement()),
             key,
@@ -206,7 +243,7 @@ impl Member {
         };
         Ok(Arc::new(Member {
             generation: opened.manifest().generation,
-            roster: Arc::new(Roster::new(found, options.members, tell)),
+            roster: Arc::new(Roster::new(found, members, tell)),
             begun: Mutex::new(Some(Begun {
                 opened,
                 listener,
@@ -216,6 +253,8 @@ impl Member {
             is_ready: AtomicBool::new(false),
             has_left: AtomicBool::new(false),
             hindrance: Mutex::default(),
+            registry: Mutex::default(),
+            listens_at,
             mark,
         }))
     }
@@ -228,6 +267,55 @@ impl Member {
     /// How many nodes there are.
     pub fn nodes(&self) -> u16 {
         self.mark.placement().nodes()
+    }
+
+    /// Where it listens for the others, with the port that the system chose.
+    pub fn listens_at(&self) -> SocketAddr {
+        self.listens_at
+    }
+
+    /// What others have to agree on.
+    pub fn identity(&self) -> Identity {
+        Identity {
+            node: self.here(),
+            nodes: self.nodes(),
+            graph: self.mark.whole(),
+            placement: fingerprint(self.mark.placement()),
+        }
+    }
+
+    /// A node is reached at this address from now on (`host:port`); known or not, it proves who it is when it is linked.
+    pub fn reached_at(&self, node: u16, address: &str) {
+        if self.roster.reached_at(node, address)
+            && let Some(tcp) = self.fabric()
+        {
+            tcp.reached_at(NodeId(node), address);
+        }
+    }
+
+    /// Somebody is registered as a node and is none of this cluster: told once for each cause.
+    pub fn refuse(&self, who: &str, reason: &str) {
+        self.roster.refused(who, reason);
+    }
+
+    /// How it stands with where nodes are registered: an error is what is wrong. Told when it changes.
+    pub fn registry(&self, now: Result<(), String>) {
+        let mut known = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.as_ref() == Some(&now) {
+            return;
+        }
+        let line = match &now {
+            Ok(()) => "this node is registered, and sees the others that are",
+            Err(trouble) => trouble,
+        };
+        self.roster.tell(line);
+        *known = Some(now);
+    }
+
+    /// What is wrong with where nodes are registered.
+    fn registry_trouble(&self) -> Option<String> {
+        let known = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
+        known.clone()?.err()
     }
 
     /// The fabric's side of it, once it has begun to join.
@@ -251,6 +339,7 @@ impl Member {
             here: self.here(),
             is_ready: self.is_ready.load(Ordering::Acquire),
             hindrance: self.hindrance().clone(),
+            registry: self.registry_trouble(),
             graph: self.mark.whole(),
             generation: self.generation,
             placement: self.mark.placement().clone(),
@@ -266,7 +355,7 @@ impl Member {
         let Begun {
             opened,
             listener,
-            config,
+            mut config,
         } = begun.take().expect("a node joins once");
         drop(begun);
         let (snapshot, dictionary) = open_part(&opened)?;
@@ -275,8 +364,13 @@ impl Member {
             return Err(failed(&what));
         }
         let kind = snapshot.type_vertex_of_whole();
+        config.members = self.roster.addresses();
         let tcp = Tcp::start(listener, config).map_err(|error: TcpError| failed(&error))?;
         let tcp = Arc::clone(self.tcp.get_or_init(|| tcp));
+        // What was told meanwhile.
+        for (node, address) in (0..).zip(self.roster.addresses()) {
+            tcp.reached_at(NodeId(node), &address);
+        }
         let pool = Pool::new(options.memory_pool_bytes);
         let host = PartHost::telling(
             Arc::clone(&pool),

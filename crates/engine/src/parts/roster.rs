@@ -33,7 +33,7 @@ pub enum Seen {
 pub struct MemberState {
     /// Its number, which is that of its part.
     pub number: u16,
-    /// Where others reach it: `host:port`.
+    /// Where others reach it: `host:port`; empty where that is not known yet.
     pub address: String,
     /// Whether it is there.
     pub seen: Seen,
@@ -54,12 +54,13 @@ pub struct RefusedState {
 
 /// See the module's documentation.
 pub(super) struct Roster {
-    members: Vec<String>,
     state: Mutex<State>,
     tell: Teller,
 }
 
 struct State {
+    /// Where each node is reached; empty where that is not known yet.
+    addresses: Vec<String>,
     seen: Vec<(Seen, SystemTime)>,
     /// The oldest first.
     refused: VecDeque<RefusedState>,
@@ -79,10 +80,10 @@ impl Roster {
         let seen = (0..members.len()).map(|number| (first(number), now));
         let state = State {
             seen: seen.collect(),
+            addresses: members,
             refused: VecDeque::new(),
         };
         Roster {
-            members,
             state: Mutex::new(state),
             tell,
         }
@@ -107,18 +108,51 @@ impl Roster {
     }
 
     fn change(&self, node: u16, seen: Seen) {
-        let Some(address) = self.members.get(usize::from(node)) else {
+        let mut state = self.state();
+        let Some(address) = state.addresses.get(usize::from(node)) else {
             return;
         };
+        let whose = node_at(node, address);
         let words = match &seen {
-            Seen::Down(cause) => format!("node {node} at {address} is away: {cause}"),
-            Seen::Here | Seen::Up => format!("node {node} at {address} is there"),
+            Seen::Down(cause) => format!("{whose} is away: {cause}"),
+            Seen::Here | Seen::Up => format!("{whose} is there"),
         };
-        self.state().seen[usize::from(node)] = (seen, SystemTime::now());
+        state.seen[usize::from(node)] = (seen, SystemTime::now());
+        drop(state);
         (self.tell)(&words);
     }
 
-    fn refused(&self, who: &str, reason: &str) {
+    /// Where a node is reached from now on; whether that is news. Another place than before is told.
+    pub(super) fn reached_at(&self, node: u16, address: &str) -> bool {
+        let mut state = self.state();
+        let Some(known) = state.addresses.get_mut(usize::from(node)) else {
+            return false;
+        };
+        if known == address {
+            return false;
+        }
+        let before = std::mem::replace(known, address.to_owned());
+        drop(state);
+        if !before.is_empty() {
+            (self.tell)(&format!(
+                "{} is at {address} from now on",
+                node_at(node, &before)
+            ));
+        }
+        true
+    }
+
+    /// Where each node is reached; empty where that is not known yet.
+    pub(super) fn addresses(&self) -> Vec<String> {
+        self.state().addresses.clone()
+    }
+
+    /// Tells people.
+    pub(super) fn tell(&self, line: &str) {
+        (self.tell)(line);
+    }
+
+    pub(super) fn refused(&self, who: &str, reason: &str) {
         let mut state = self.state();
         let mut known = state.refused.iter();
         if known.any(|known| known.who == who && known.reason == reason) {
@@ -138,11 +172,13 @@ impl Roster {
 
     /// All nodes, in order. `latest`: why a node that was never there is not, as the fabric knows it by now.
     pub(super) fn members(&self, latest: impl Fn(u16) -> Option<String>) -> Vec<MemberState> {
-        let seen = self.state().seen.clone();
-        let members = (0u16..).zip(&self.members).zip(seen);
-        let member = |((number, address), (seen, since)): ((u16, &String), _)| MemberState {
+        let state = self.state();
+        let (addresses, seen) = (state.addresses.clone(), state.seen.clone());
+        drop(state);
+        let members = (0u16..).zip(addresses).zip(seen);
+        let member = |((number, address), (seen, since))| MemberState {
             number,
-            address: address.clone(),
+            address,
             seen: match seen {
                 Seen::Down(cause) => Seen::Down(latest(number).unwrap_or(cause)),
                 seen => seen,
@@ -162,6 +198,14 @@ impl Roster {
         let state = self.state();
         let mut seen = state.seen.iter();
         seen.all(|(seen, _)| matches!(seen, Seen::Here | Seen::Up))
+    }
+}
+
+/// A node as people know it.
+pub fn node_at(node: u16, address: &str) -> String {
+    match address {
+        "" => format!("node {node}"),
+        address => format!("node {node} at {address}"),
     }
 }
 
@@ -212,6 +256,24 @@ mod tests {
                 "node 0 at a:1 is there",
                 "node 2 at c:3 is there",
                 "node 2 at c:3 is away: it has left"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_node_that_is_elsewhere_is_told_once() {
+        let (roster, told) = roster();
+        assert!(roster.reached_at(2, "d:4"));
+        assert!(!roster.reached_at(2, "d:4"));
+        assert!(!roster.reached_at(3, "d:4"), "there is no such node");
+        roster.saw(&up(2));
+        assert_eq!(roster.addresses(), ["a:1", "b:2", "d:4"]);
+        let told = told.lock().unwrap();
+        assert_eq!(
+            *told,
+            [
+                "node 2 at c:3 is at d:4 from now on",
+                "node 2 at d:4 is there"
             ]
         );
     }

@@ -43,7 +43,6 @@ pub(super) struct Driver {
     shared: Arc<Shared>,
     poll: Poll,
     listener: Option<TcpListener>,
-    members: Vec<String>,
     resolver: Resolver,
     next_connection: u64,
     /// Dials whose address is being looked up.
@@ -60,14 +59,12 @@ impl Driver {
         shared: Arc<Shared>,
         poll: Poll,
         listener: TcpListener,
-        members: Vec<String>,
         resolver: Resolver,
     ) -> Driver {
         Driver {
             shared,
             poll,
             listener: Some(listener),
-            members,
             resolver,
             next_connection: FIRST_CONNECTION,
             looked_up: BTreeMap::new(),
@@ -129,7 +126,7 @@ impl Driver {
                 Err(_) => return,
             };
             let open = self.shared.wires().len();
-            if open > STRANGERS_MAX + self.members.len() {
+            if open > STRANGERS_MAX + usize::from(self.shared.station.hello.nodes) {
                 continue;
             }
             let id = self.next_id();
@@ -179,7 +176,11 @@ impl Driver {
             let id = self.next_id();
             self.shared.station.dialling(node, id);
             self.looked_up.insert(node, id);
-            if let Some(answer) = self.resolver.ask(node, &self.members[node.index()]) {
+            let address = self.shared.address(node);
+            if address.is_empty() {
+                let why = "where it is reached is not known yet";
+                self.dial((node, Err(why.to_owned())));
+            } else if let Some(answer) = self.resolver.ask(node, &address) {
                 self.dial(answer);
             }
         }
@@ -190,7 +191,7 @@ impl Driver {
             return;
         };
         let now = self.shared.clock.now();
-        let who = format!("{node} at {}", self.members[node.index()]);
+        let who = format!("{node} at {}", self.shared.address(node));
         let opened = found.and_then(|address| {
             let socket = TcpStream::connect(address).map_err(|error| error.to_string())?;
             let tls = self.shared.tls.dial().map_err(|error| error.to_string())?;

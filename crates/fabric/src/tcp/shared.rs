@@ -4,6 +4,7 @@
 //! |---|---|
 //! | the table of wires | the fabric's thread changes it; all read it, under its lock, for a look-up |
 //! | a wire | under its lock: the fabric's thread, and a sender that finds it free |
+//! | where members are reached | any thread, under its lock, for one address |
 //! | the station | as its file says; its locks may be taken under a wire's, never the other way round |
 
 use std::collections::BTreeMap;
@@ -29,18 +30,46 @@ pub(super) struct Shared {
     pub(super) clock: Clock,
     pub(super) tls: Tls,
     pub(super) waker: Arc<Waker>,
+    /// Where each member is reached, at its number; empty where that is not known.
+    members: Mutex<Vec<String>>,
     wires: RwLock<BTreeMap<ConnectionId, SharedWire>>,
 }
 
 impl Shared {
-    pub(super) fn new(station: Station, clock: Clock, tls: Tls, waker: Arc<Waker>) -> Shared {
+    pub(super) fn new(
+        station: Station,
+        clock: Clock,
+        tls: Tls,
+        waker: Arc<Waker>,
+        members: Vec<String>,
+    ) -> Shared {
+        let members = Mutex::new(members);
         let wires = RwLock::default();
         Shared {
             station,
             clock,
             tls,
             waker,
+            members,
             wires,
+        }
+    }
+
+    fn members(&self) -> MutexGuard<'_, Vec<String>> {
+        self.members.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where a member is reached; empty where that is not known.
+    pub(super) fn address(&self, node: NodeId) -> String {
+        self.members()
+            .get(node.index())
+            .cloned()
+            .unwrap_or_default()
+    }
+
+    pub(super) fn reached_at(&self, node: NodeId, address: &str) {
+        if let Some(known) = self.members().get_mut(node.index()) {
+            address.clone_into(known);
         }
     }
 

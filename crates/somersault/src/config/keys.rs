@@ -1,7 +1,7 @@
 //! All keys of the configuration, in the order in which they are shown. What is not here is an unknown key.
 
 /// The known keys with their defaults and a line of help each.
-pub const KEYS: [(&str, &str, &str); 41] = [
+pub const KEYS: [(&str, &str, &str); 44] = [
     (
         "server.bind",
         "127.0.0.1:7272",
@@ -186,9 +186,24 @@ pub const KEYS: [(&str, &str, &str); 41] = [
         "address and port to listen on for other nodes; auto is the node's own of cluster.nodes",
     ),
     (
+        "node.address",
+        "auto",
+        "where the others reach the node, as it is registered in etcd: HOST:PORT; auto is where it listens",
+    ),
+    (
         "cluster.nodes",
         "",
         "where each node of the cluster is reached by the others, in the order of the parts: HOST:PORT, separated by commas",
+    ),
+    (
+        "cluster.etcd",
+        "",
+        "endpoints of an etcd where nodes are registered, instead of cluster.nodes: http://HOST:2379, separated by commas",
+    ),
+    (
+        "cluster.prefix",
+        "somersault",
+        "the key of etcd below which the nodes of the cluster are registered; another cluster has another one",
     ),
     (
         "cluster.key",

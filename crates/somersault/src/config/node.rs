@@ -6,7 +6,7 @@ use super::Origin;
 use std::path::{Path, PathBuf};
 
 /// A node, as it is configured. Only the verbs of a cluster look at it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeConfig {
     /// The directory of its part.
     pub part: Option<PathBuf>,
@@ -14,8 +14,14 @@ pub struct NodeConfig {
     pub number: Option<u16>,
     /// Where it listens for the others; `None`: where they reach it.
     pub listen: Option<String>,
+    /// Where the others reach it, as it is registered in etcd; `None`: where it listens.
+    pub address: Option<String>,
     /// Where each node is reached, at its number.
     pub nodes: Vec<String>,
+    /// The endpoints of the etcd where nodes are registered instead.
+    pub etcd: Vec<String>,
+    /// Below which key they are there.
+    pub prefix: String,
     /// The file of the secret that all nodes have.
     pub key: Option<PathBuf>,
 }
@@ -52,6 +58,14 @@ pub(super) fn number(text: &str) -> Result<Option<u16>, String> {
             .parse()
             .map(Some)
             .map_err(|_| "expected auto, or the number of a part, as in 0".to_owned()),
+    }
+}
+
+/// A key below which nodes are registered: something, without slashes at its end.
+pub(super) fn prefix(text: &str) -> Result<String, String> {
+    match text.trim_end_matches('/') {
+        "" => Err("expected a key below which nodes are registered, as in somersault".to_owned()),
+        prefix => Ok(prefix.to_owned()),
     }
 }
 

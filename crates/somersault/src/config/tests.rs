@@ -338,14 +338,28 @@ fn a_node_has_its_paths_beside_its_file() {
         part: Some(PathBuf::from("etc/part-0001")),
         number: Some(1),
         listen: None,
+        address: None,
         nodes: vec!["a.example:7373".to_owned(), "10.0.0.2:7373".to_owned()],
+        etcd: Vec::new(),
+        prefix: "somersault".to_owned(),
         key: Some(PathBuf::from("/etc/key")),
     };
     assert_eq!(config.node, expected);
-    assert_eq!(
-        Layers::new().check(MACHINE).unwrap().node,
-        NodeConfig::default()
-    );
+    let text = "[node]\naddress = \"a.example:7373\"\n[cluster]\netcd = [\"http://a:2379\", \"http://b:2379\"]\nprefix = \"/x/\"";
+    let mut layers = Layers::new();
+    layers.add_file("etc/node.toml", text).unwrap();
+    let config = layers.check(MACHINE).unwrap();
+    let expected = NodeConfig {
+        part: None,
+        number: None,
+        listen: None,
+        address: Some("a.example:7373".to_owned()),
+        nodes: Vec::new(),
+        etcd: vec!["http://a:2379".to_owned(), "http://b:2379".to_owned()],
+        prefix: "/x".to_owned(),
+        key: None,
+    };
+    assert_eq!(config.node, expected);
 }
 
 #[test]
@@ -358,6 +372,8 @@ fn what_names_no_node_is_refused() {
             "is there twice, as node 0 and as node 1",
         ),
         ("node.listen", ":7373", "`:7373` is no host and port"),
+        ("node.address", "a", "`a` is no host and port"),
+        ("cluster.prefix", "//", "expected a key below which"),
         (
             "node.number",
             "first",
