@@ -128,13 +128,15 @@ impl Registrar {
 
     /// Keeps the lease, looks who is there, and registers the node where it is not. An error is for people.
     fn look(&mut self) -> Result<(), String> {
-        let lease = self.lease().map_err(|error| self.away(&error))?;
+        let lease = self.lease().map_err(|error| away(&error))?;
         let entries = self.etcd.under(&self.folder);
-        let entries = entries.map_err(|error| self.away(&error))?;
+        let entries = entries.map_err(|error| away(&error))?;
         let key = format!("{}{}", self.folder, part_name(self.member.here()));
         let (own, others): (Vec<Entry>, Vec<Entry>) =
             entries.into_iter().partition(|it| it.key == key);
-        others.iter().for_each(|entry| self.meet(entry));
+        for entry in &others {
+            self.meet(entry);
+        }
         let revision = match own.first() {
             Some(entry) if entry.lease == lease => {
                 self.held = Some(lease);
@@ -150,19 +152,13 @@ impl Registrar {
         };
         let value = self.own.document().to_string();
         let put = self.etcd.put_if(&key, value.as_bytes(), lease, revision);
-        if put.map_err(|error| self.away(&error))? {
+        if put.map_err(|error| away(&error))? {
             self.held = Some(lease);
             return Ok(());
         }
         Err(format!(
             "{key} in etcd is changed by somebody else at the same time"
         ))
-    }
-
-    fn away(&self, error: &EtcdError) -> String {
-        format!(
-            "etcd is asked in vain where the nodes are: {error}: check cluster.etcd, and that it runs; nodes that are linked stay so"
-        )
     }
 
     /// The lease, kept alive where that is due; another one where it has ended.
@@ -203,7 +199,7 @@ impl Registrar {
                     LEASE.as_secs()
                 )
             },
-            |difference| self.of_another(&other, &difference),
+            |difference| of_another(&other, &difference),
         ))
     }
 
@@ -225,18 +221,22 @@ impl Registrar {
         };
         match self.own.identity.difference(&card.identity) {
             None => self.member.reached_at(card.identity.node, &card.address),
-            Some(difference) => self
-                .member
-                .refuse(&who(), &self.of_another(&card, &difference)),
+            Some(difference) => self.member.refuse(&who(), &of_another(&card, &difference)),
         }
     }
+}
 
-    fn of_another(&self, card: &Card, difference: &str) -> String {
-        format!(
-            "node {} at {} belongs to another cluster: {difference}; give each cluster a prefix of its own (cluster.prefix)",
-            card.identity.node, card.address
-        )
-    }
+fn away(error: &EtcdError) -> String {
+    format!(
+        "etcd is asked in vain where the nodes are: {error}: check cluster.etcd, and that it runs; nodes that are linked stay so"
+    )
+}
+
+fn of_another(card: &Card, difference: &str) -> String {
+    format!(
+        "node {} at {} belongs to another cluster: {difference}; give each cluster a prefix of its own (cluster.prefix)",
+        card.identity.node, card.address
+    )
 }
 
 /// What stands in etcd of a node.

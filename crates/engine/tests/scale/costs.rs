@@ -112,6 +112,8 @@ impl Costs {
             is_one_sided: self.read.is_some(),
             round_trip_ns: 2 * a_message,
             ns_per_kib: self.line_ns_per_kib + self.send_ns_per_kib + self.receive_ns_per_kib,
+            // A read is a completion there.
+            load_ns: None,
             limits: Limits::DEFAULT,
         }
     }

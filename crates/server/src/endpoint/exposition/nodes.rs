@@ -9,7 +9,7 @@ use somersault::nodes::NodeFigures;
 type OfNode = fn(&NodeFigures) -> u64;
 
 /// Families: name, kind, help, figure.
-const FAMILIES: [(&str, &str, &str, OfNode); 25] = [
+const FAMILIES: [(&str, &str, &str, OfNode); 26] = [
     (
         "node_queries_running",
         "gauge",
@@ -87,6 +87,12 @@ const FAMILIES: [(&str, &str, &str, OfNode); 25] = [
         "gauge",
         "Memory of what a node knows of where other nodes' lists lie.",
         |it| it.figures.locations.bytes,
+    ),
+    (
+        "node_known_term_bytes",
+        "gauge",
+        "Memory of the terms that a node keeps which other nodes told it.",
+        |it| it.figures.term_bytes,
     ),
     (
         "node_messages_sent_total",
@@ -207,6 +213,7 @@ mod tests {
                     segments: 53,
                     bytes: next(),
                 },
+                term_bytes: next(),
                 losses: 40,
             },
             counts: Counts {
@@ -238,8 +245,8 @@ mod tests {
                 .map(|(_, value)| value.parse().expect("a number"))
                 .collect()
         };
-        let expected: Vec<u64> = (0..22).chain([40, 2, 1]).collect();
+        let expected: Vec<u64> = (0..23).chain([40, 2, 1]).collect();
         assert_eq!(values("0"), expected);
-        assert_eq!(values("100")[..22], (100..122).collect::<Vec<_>>());
+        assert_eq!(values("100")[..23], (100..123).collect::<Vec<_>>());
     }
 }
