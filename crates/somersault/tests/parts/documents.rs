@@ -3,7 +3,7 @@
 use crate::support::loaded;
 use oxrdf::QuadRef;
 use somersault::dump::{self, DumpError};
-use somersault::nodes::{Deal, NodeOptions, Placement};
+use somersault::nodes::{Deal, NodeFigures, NodeOptions, Placement};
 use somersault::output::{Collected, Rows, Sink};
 use somersault::{Database, GraphTarget, Kind, Options, Request};
 use std::fmt::Write;
@@ -162,10 +162,11 @@ fn a_document_of_parts_takes_the_memory_of_a_batch() {
     let failed = read.run(&mut Collected::default());
     assert_eq!(failed.expect_err("there is no memory").kind, Kind::Memory);
     drop(read);
-    // What nodes know of where lists of others lie is not the query's.
+    // What nodes know of where lists of others lie, and of their terms, is not the query's.
     let parts = starved.parts().expect("it is in parts");
     let figures = parts.figures();
-    let kept = figures.iter().map(|node| node.figures.locations.bytes);
+    let of_node = |node: &NodeFigures| node.figures.locations.bytes + node.figures.term_bytes;
+    let kept = figures.iter().map(of_node);
     assert_eq!(starved.pool().used_bytes(), kept.sum::<u64>());
 }
 
