@@ -12,9 +12,7 @@ use crate::request::walking::explained;
 use crate::run::{AtEnd, Consumer};
 use cluster::PartsQuery;
 use cluster::home::Homes;
-use explore::{
-    Chunk, Environment, Limits, Options, Service, Status, Walk, prepare, wait, wait_for,
-};
+use explore::{Chunk, Environment, Options, Service, Status, Walk, prepare, wait, wait_for};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,10 +38,7 @@ impl Query {
         end: &mut AtEnd<'_>,
     ) -> Result<Answered, QueryError> {
         let token = &self.context.token;
-        let limits = Limits {
-            memory: &*self.context.budget,
-            stop: token,
-        };
+        let limits = self.context.limits();
         let (node, visit) = parts.visit_for(&self.plan, &self.constants, &self.context.budget);
         let mode = self.context.mode.unwrap_or(parts.mode());
         if self.is_walked_alone(&node, mode) {
@@ -115,10 +110,7 @@ impl Query {
         end: &mut AtEnd<'_>,
     ) -> Result<Answered, QueryError> {
         let token = &self.context.token;
-        let limits = Limits {
-            memory: &*self.context.budget,
-            stop: token,
-        };
+        let limits = self.context.limits();
         let client = self.context.shared.options.service.as_deref();
         let federation = client.map(|client| Federation { client, token });
         let service = federation
