@@ -18,6 +18,7 @@ use crate::error::ParseError;
 use crate::expression::{Expression, Function};
 use crate::grammar::abstract_query::{self, Expression as Algebra, GraphPattern, Name};
 use crate::plan::{Node, OrderKey, Slot};
+use crate::planner::facts::{Facts, slots_of};
 use crate::slots::Slots;
 
 /// Elements, and what is known of their rows.
@@ -296,28 +297,18 @@ impl Lowering<'_> {
 }
 
 /// Joins with a nested group: element by element where that means the same, which is where it is made
-/// of joins, and of filters over what all its rows bind.
+/// of joins, and of filters over what the joins before them bind in all rows. (What a later one binds a filter does
+/// not see: a group that stood first in the nested one lies there filter and all.)
 pub(super) fn absorb(table: &mut Pipeline, nested: Pipeline) {
-    let is_free = |element: &Element| match element {
-        Element::Pattern(_)
-        | Element::Path(_)
-        | Element::Graph(..)
-        | Element::TripleTerm { .. }
-        | Element::Values { .. }
-        | Element::Given { .. }
-        | Element::Join(_)
-        | Element::Union(_)
-        | Element::Service(_) => true,
-        Element::Filter(condition) => {
-            let mut is_free = true;
-            condition.for_each_slot(&mut |slot| is_free &= nested.sure.contains(slot));
-            is_free
-        }
-        _ => false,
+    let facts = Facts::of(&nested.elements);
+    let is_sure = |element: &Element| match element {
+        Element::Filter(condition) => slots_of(condition).is_within(&nested.sure),
+        _ => true,
     };
+    let is_free = facts.is_plain && !facts.blocks && nested.elements.iter().all(is_sure);
     let is_step = |element: &Element| !is_modifier(element);
     let first = table.elements.is_empty();
-    if nested.elements.iter().all(is_free) || (first && nested.elements.iter().all(is_step)) {
+    if is_free || (first && nested.elements.iter().all(is_step)) {
         table.elements.extend(nested.elements);
     } else {
         table.elements.push(Element::Join(Group {

@@ -37,7 +37,7 @@ use crate::slots::Slots;
 
 /// See the module's documentation.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Facts {
+pub(crate) struct Facts {
     pub certain: Slots,
     pub maybe: Slots,
     pub occurs: Slots,
@@ -52,7 +52,7 @@ pub(super) struct Facts {
 
 impl Facts {
     /// Of a group that is evaluated on its own.
-    pub(super) fn of(elements: &[Element]) -> Facts {
+    pub(crate) fn of(elements: &[Element]) -> Facts {
         let mut facts = Facts {
             is_plain: true,
             ..Facts::default()
@@ -348,7 +348,7 @@ pub(super) fn path_slots(path: &PathPattern) -> impl Iterator<Item = Slot> {
     nodes.into_iter().flatten().filter_map(slot_of)
 }
 
-pub(super) fn slots_of(expression: &Expression) -> Slots {
+pub(crate) fn slots_of(expression: &Expression) -> Slots {
     let mut slots = Slots::default();
     expression.for_each_slot(&mut |slot| {
         slots.insert(slot);
