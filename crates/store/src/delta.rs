@@ -24,7 +24,7 @@
 //! small ones at commit and large ones beside the readers ([`merge`]).
 //!
 //! - [`layer`]: what a layer is;
-//! - [`version`]: base and layers as a [`GraphView`](crate::GraphView), its keys in `key_sets`;
+//! - [`version`]: base and layers as a [`GraphView`](crate::GraphView), its keys in `key_sets`, which keys a layer may have in `key_filter`;
 //! - [`change`]: from quads to what has an effect, and `build` from there to a layer;
 //! - `adopt`: a layer that was built for an earlier version;
 //! - [`merge`]: layers into one, and when;
@@ -44,6 +44,7 @@ mod error;
 pub mod graph_version;
 mod kept_keys;
 mod kept_lists;
+mod key_filter;
 mod key_sets;
 pub mod layer;
 mod located;

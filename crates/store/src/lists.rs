@@ -181,11 +181,11 @@ impl<'v> Lists<'v> {
         }
     }
 
-    /// Adds further columns; the rows of each list follow with [`Lists::push_further`].
+    /// Adds further columns, in which no list has rows until [`Lists::set_further`] gives it some.
     pub(crate) fn begin_further(&mut self, columns: Columns<'v>, filter: Filter, is_minus: bool) {
         let mut rows = self.spare.pop().unwrap_or_default();
         rows.clear();
-        rows.reserve(self.rows.len());
+        rows.resize(self.rows.len(), (0, 0));
         self.further.push(Further {
             columns,
             filter,
@@ -194,14 +194,14 @@ impl<'v> Lists<'v> {
         });
     }
 
-    /// Appends the rows of a list in the columns that were added last.
+    /// Gives some lists the same rows in the columns that were added last.
     #[inline]
-    pub(crate) fn push_further(&mut self, rows: Range<u64>) {
-        let further = self.further.last_mut().expect("further columns were begun");
+    pub(crate) fn set_further(&mut self, lists: Range<usize>, rows: Range<u64>) {
         if rows.start < rows.end {
-            self.patched.push(further.rows.len() as u32);
+            let further = self.further.last_mut().expect("further columns were begun");
+            further.rows[lists.clone()].fill((rows.start, rows.end));
+            self.patched.extend(lists.start as u32..lists.end as u32);
         }
-        further.rows.push((rows.start, rows.end));
     }
 
     /// Ends the refill: all columns have a row range per list. `is_merge`: the scope merges graphs.

@@ -423,17 +423,26 @@ impl<'v> ListSource<'v> {
         })
     }
 
-    /// Adds rows of this segment to `lists`, or takes them away.
+    /// Adds rows of this segment to `lists`, or takes them away. `may_hold`: whether a key may be one of the
+    /// segment, where its keys are filtered.
     pub(crate) fn fill_further(
         self,
         is_minus: bool,
+        may_hold: Option<impl Fn(VertexId) -> bool>,
         keys: &[VertexId],
         lists: &mut Lists<'v>,
     ) -> Result<(), Fault> {
-        let columns = self.columns;
-        lists.begin_further(columns, self.filter, is_minus);
-        self.segment
-            .rows_of_few(keys, &columns.neighbours, |rows| lists.push_further(rows))
+        let column = self.columns.neighbours;
+        lists.begin_further(self.columns, self.filter, is_minus);
+        if let Some(may_hold) = may_hold {
+            let give = |same, rows| lists.set_further(same, rows);
+            return self.segment.rows_of_some(keys, &column, may_hold, give);
+        }
+        let mut list = 0;
+        self.segment.rows_of_few(keys, &column, |rows| {
+            lists.set_further(list..list + 1, rows);
+            list += 1;
+        })
     }
 
     /// All rows of one key as a set; the filter admits every row.

@@ -4,7 +4,7 @@
 //! the real segments.
 
 pub use crate::delta::IdQuad;
-use crate::delta::layer::EdgeCounts;
+use crate::delta::layer::{EdgeCounts, LayerGraph};
 use crate::delta::rows::{Tables, graphs_of, row_of, turn};
 use crate::delta::{KeyChanges, Layer, Version};
 use crate::load::radix;
@@ -83,7 +83,10 @@ impl Layer {
         graph_sizes.retain(|graph, sum| *graph != GraphScope::DEFAULT_GRAPH && *sum != 0);
         let graph_of = |quads: &[IdQuad]| match quads {
             [] => None,
-            quads => Some(snapshot_of(quads, type_vertex)),
+            quads => {
+                let graph = LayerGraph::new(snapshot_of(quads, type_vertex));
+                Some(graph.expect("a graph in memory is whole"))
+            }
         };
         Layer {
             adds: graph_of(adds),

@@ -12,7 +12,7 @@
 use super::build::{Changes, sum_by_key};
 use super::change::changes_any;
 use super::error::DeltaError;
-use super::layer::{KeyChanges, KeySet, Layer};
+use super::layer::{KeyChanges, KeySet, Layer, LayerGraph};
 use super::rows::IdQuad;
 use super::sources::{own_sources, row_counts, sources};
 use super::version::Version;
@@ -130,7 +130,7 @@ impl Layer {
     /// The predicates of its edges, ascending.
     pub fn predicate_vertices(&self) -> Vec<VertexId> {
         let mut found: Vec<(VertexId, i64)> = Vec::new();
-        for graph in self.adds.iter().chain(&self.dels) {
+        for (LayerGraph { graph, .. }, _) in self.graphs() {
             let numbers = graph.predicates().into_iter();
             found.extend(numbers.map(|number| (graph.predicate_vertex(number), 1)));
         }

@@ -12,7 +12,8 @@
 
 use super::change::{EdgeEffect, Effect};
 use super::error::DeltaError;
-use super::layer::{EdgeCounts, KeyChanges, KeySet, Layer};
+use super::key_filter::KeyFilter;
+use super::layer::{EdgeCounts, KeyChanges, KeySet, Layer, LayerGraph};
 use super::rows::{Row, Tables, runs_of};
 use super::sources::{Weighted, row_counts, sources};
 use super::version::Version;
@@ -73,7 +74,7 @@ impl Layer {
                 }
             }
         }
-        Ok(Layer::new(
+        Layer::new(
             [
                 open(adds.map(|adds| adds.0))?,
                 open(dels.map(|dels| dels.0))?,
@@ -82,18 +83,20 @@ impl Layer {
             changes.found,
             graph_sizes,
             commits,
-        ))
+        )
     }
 
     /// Puts a layer together: its graphs of added and deleted edges with their numbers, and what
     /// follows from them.
     pub(super) fn new(
-        [adds, dels]: [Option<Snapshot>; 2],
+        graphs: [Option<Snapshot>; 2],
         edges: EdgeCounts,
         keys: KeyChanges,
         graph_sizes: Vec<(VertexId, i64)>,
         commits: RangeInclusive<u64>,
-    ) -> Layer {
+    ) -> Result<Layer, DeltaError> {
+        let [adds, dels] = graphs.map(|graph| graph.map(LayerGraph::new).transpose());
+        let (adds, dels) = (adds?, dels?);
         assert!(
             commits.start() <= commits.end(),
             "a layer is of at least one commit"
@@ -110,7 +113,7 @@ impl Layer {
         );
         let graphs = adds.iter().chain(&dels).map(bytes_of).sum::<u64>();
         let bytes = graphs + keys.bytes() + size_of_val(&graph_sizes[..]) as u64;
-        Layer {
+        Ok(Layer {
             adds,
             dels,
             keys,
@@ -118,7 +121,7 @@ impl Layer {
             edges,
             bytes,
             commits,
-        }
+        })
     }
 }
 
@@ -153,9 +156,11 @@ pub(super) fn open(files: Option<MemoryParts>) -> Result<Option<Snapshot>, Delta
     Ok(Some(Snapshot::open(&parts)?))
 }
 
-fn bytes_of(graph: &Snapshot) -> u64 {
+fn bytes_of(layer: &LayerGraph) -> u64 {
     GRAPH_BYTES
-        + graph
+        + layer.keys.as_ref().map_or(0, KeyFilter::bytes)
+        + layer
+            .graph
             .parts()
             .map(|(_, _, region)| region.len())
             .sum::<u64>()

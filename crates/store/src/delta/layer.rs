@@ -19,7 +19,10 @@
 //! graph, or it was there below the layer. `gone` is empty unless something was deleted, and may name
 //! keys that no index has any more, after a merge: that means nothing.
 
+use super::key_filter::KeyFilter;
 use crate::snapshot::Snapshot;
+use crate::source::Fault;
+use crate::view::{GraphView, SegmentKey};
 use rdf::{Direction, VertexId};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -68,12 +71,51 @@ impl EdgeCounts {
     }
 }
 
+/// One of a layer's graphs, with what tells at once that it has nothing to say.
+pub(crate) struct LayerGraph {
+    /// Numbers of predicates and codes of graphs are its own.
+    pub graph: Snapshot,
+    /// Its keys, where they are not too many.
+    pub keys: Option<KeyFilter>,
+    /// Whether some edge is in a named graph, so that a scope may filter.
+    pub has_named: bool,
+}
+
+impl LayerGraph {
+    /// Reads the keys. O(keys).
+    pub(crate) fn new(graph: Snapshot) -> Result<LayerGraph, Fault> {
+        let keys = KeyFilter::of(&graph)?;
+        let has_named = graph.graphs()?.all().next().is_some();
+        Ok(LayerGraph {
+            graph,
+            keys,
+            has_named,
+        })
+    }
+
+    /// The segment as this graph numbers it, where it has one.
+    pub(crate) fn segment_of(&self, (vertex, direction): KeySet) -> Option<SegmentKey> {
+        let predicate = self.graph.predicate_id(vertex)?;
+        Some(SegmentKey {
+            predicate,
+            direction,
+        })
+    }
+
+    /// Whether it may have something of one of these keys. `true` for all where it is not filtered.
+    #[inline]
+    pub(crate) fn may_hold_any(&self, name: KeySet, keys: &[VertexId]) -> bool {
+        let filter = self.keys.as_ref();
+        filter.is_none_or(|filter| filter.of_set(name).may_hold_any(keys))
+    }
+}
+
 /// What a run of commits changed. Immutable, shared by the versions that contain it.
 pub struct Layer {
-    /// Edges with weight +1; numbers of predicates and codes of graphs are its own.
-    pub(crate) adds: Option<Snapshot>,
+    /// Edges with weight +1.
+    pub(crate) adds: Option<LayerGraph>,
     /// Edges with weight -1.
-    pub(crate) dels: Option<Snapshot>,
+    pub(crate) dels: Option<LayerGraph>,
     pub(crate) keys: KeyChanges,
     /// By how many quads each named graph grew, where it did not stay as large; ascending. Over a part of a graph: by how
     /// many edges of both directions.
@@ -88,12 +130,18 @@ pub struct Layer {
 impl Layer {
     /// Edges added, as a graph with numbers of its own.
     pub fn adds(&self) -> Option<&Snapshot> {
-        self.adds.as_ref()
+        self.adds.as_ref().map(|adds| &adds.graph)
     }
 
     /// Edges taken away, as a graph with numbers of its own.
     pub fn dels(&self) -> Option<&Snapshot> {
-        self.dels.as_ref()
+        self.dels.as_ref().map(|dels| &dels.graph)
+    }
+
+    /// Both graphs, as far as they are there, and whether its edges are taken away.
+    pub(crate) fn graphs(&self) -> impl Iterator<Item = (&LayerGraph, bool)> {
+        let adds = self.adds.iter().map(|adds| (adds, false));
+        adds.chain(self.dels.iter().map(|dels| (dels, true)))
     }
 
     /// The keys that went.

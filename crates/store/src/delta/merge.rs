@@ -153,13 +153,7 @@ pub fn merge(layers: &[Arc<Layer>], is_halted: &dyn Fn() -> bool) -> Result<Laye
         sizes.extend_from_slice(&layer.graph_sizes);
     }
     sum_by_key(&mut sizes);
-    Ok(Layer::new(
-        graphs,
-        edges,
-        merge_keys(layers)?,
-        sizes,
-        commits,
-    ))
+    Layer::new(graphs, edges, merge_keys(layers)?, sizes, commits)
 }
 
 /// What a merge reads.

@@ -11,9 +11,12 @@
 //! patches kept 2.9, 2.8, 1.0; lists kept whole 1.4 to 1.9, 1.5, 1.0.
 
 use super::kept_lists::KeptList;
+use super::key_filter::FilteredKeys;
+use super::layer::{KeySet, LayerGraph};
 use super::version::Version;
 use crate::error::ViewError;
 use crate::lists::{Filter, Lists, weigh};
+use crate::segment::index::Index;
 use crate::segment::location::Located;
 use crate::snapshot::{ListSource, Snapshot};
 use crate::source::Fault;
@@ -27,6 +30,8 @@ use std::sync::Arc;
 /// One graph's part in an answer.
 struct Share<'v> {
     source: ListSource<'v>,
+    /// Its keys, where it is a layer's and filtered.
+    keys: Option<FilteredKeys<'v>>,
     is_minus: bool,
 }
 
@@ -38,6 +43,30 @@ struct Shares<'v> {
     is_exact: bool,
 }
 
+impl<'v> Shares<'v> {
+    /// Takes a graph's segment, if the scope admits something of it; whether it has a part is told by its index.
+    fn take(
+        &mut self,
+        source: Option<ListSource<'v>>,
+        keys: Option<FilteredKeys<'v>>,
+        is_minus: bool,
+        has_part: impl FnOnce(&Index<'v>) -> bool,
+    ) -> Result<(), Fault> {
+        let Some(source) = source else {
+            return Ok(());
+        };
+        self.is_exact &= source.filter == Filter::Every;
+        if has_part(&source.segment.index()?) {
+            self.shares.push(Share {
+                source,
+                keys,
+                is_minus,
+            });
+        }
+        Ok(())
+    }
+}
+
 impl Version {
     /// Gives every graph that has this segment: with the segment as it numbers it, and whether its
     /// edges are taken away.
@@ -47,23 +76,36 @@ impl Version {
         mut give: impl FnMut(&'v Snapshot, SegmentKey, bool) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         give(&self.base, segment, false)?;
-        let Some(vertex) = self.vertex_of(segment.predicate) else {
+        let Some(name) = self.key_set_of(segment) else {
             return Ok(());
         };
-        for layer in &self.layers {
-            for (graph, is_minus) in [(layer.adds(), false), (layer.dels(), true)] {
-                let Some(graph) = graph else { continue };
-                if let Some(predicate) = graph.predicate_id(vertex) {
-                    let direction = segment.direction;
-                    let segment = SegmentKey {
-                        predicate,
-                        direction,
-                    };
-                    give(graph, segment, is_minus)?;
-                }
+        for (layer, is_minus) in self.layer_graphs() {
+            if let Some(segment) = layer.segment_of(name) {
+                give(&layer.graph, segment, is_minus)?;
             }
         }
         Ok(())
+    }
+
+    /// The graphs of all layers, oldest first, and whether their edges are taken away.
+    fn layer_graphs(&self) -> impl Iterator<Item = (&LayerGraph, bool)> {
+        self.layers.iter().flat_map(|layer| layer.graphs())
+    }
+
+    /// What layers call the keys of this segment.
+    fn key_set_of(&self, segment: SegmentKey) -> Option<KeySet> {
+        let vertex = self.vertex_of(segment.predicate)?;
+        Some((vertex, segment.direction))
+    }
+
+    /// Whether some layer may have a say in what lists of these keys hold, or in whether the scope filters them.
+    fn is_touched(&self, segment: SegmentKey, keys: &[VertexId]) -> bool {
+        let Some(name) = self.key_set_of(segment).filter(|_| !self.layers.is_empty()) else {
+            return false;
+        };
+        self.layer_graphs().any(|(layer, _)| {
+            (layer.has_named || layer.may_hold_any(name, keys)) && layer.segment_of(name).is_some()
+        })
     }
 
     /// Whether some layer has the segment.
@@ -101,19 +143,27 @@ impl Version {
         keys: &[VertexId],
         scope: GraphScope<'_>,
     ) -> Result<Shares<'v>, Fault> {
-        let mut shares: Vec<Share<'v>> = Vec::with_capacity(4);
-        let mut is_exact = true;
+        let mut found = Shares {
+            shares: Vec::with_capacity(4),
+            is_exact: true,
+        };
         let span = keys.iter().min().zip(keys.iter().max());
-        self.each_with(segment, |graph, segment, is_minus| {
-            if let Some(source) = graph.list_source(segment, scope)? {
-                is_exact &= source.filter == Filter::Every;
-                let index = source.segment.index()?;
-                if span.is_some_and(|(&least, &most)| index.may_hold(least, most)) {
-                    shares.push(Share { source, is_minus });
-                }
-            }
-            Ok(())
+        let of_base = self.base.list_source(segment, scope)?;
+        found.take(of_base, None, false, |index| {
+            span.is_some_and(|(&least, &most)| index.may_hold(least, most))
         })?;
+        let name = self.key_set_of(segment);
+        for ((layer, is_minus), name) in self.layer_graphs().zip(name.into_iter().cycle()) {
+            let may_hold = layer.may_hold_any(name, keys);
+            // Where no graph is named, a scope admits all rows or none: there is nothing to be told of it.
+            if may_hold || layer.has_named {
+                let segment = layer.segment_of(name);
+                let source = segment.map(|segment| layer.graph.list_source(segment, scope));
+                let keys = layer.keys.as_ref().map(|filter| filter.of_set(name));
+                found.take(source.transpose()?.flatten(), keys, is_minus, |_| may_hold)?;
+            }
+        }
+        let shares = &mut found.shares;
         let mut first: Option<usize> = None;
         for (place, share) in shares.iter().enumerate() {
             let rows = |place: usize| shares[place].source.segment.descriptor.rows;
@@ -125,7 +175,7 @@ impl Version {
             Some(first) => shares.swap(0, first),
             None => shares.clear(),
         }
-        Ok(Shares { shares, is_exact })
+        Ok(found)
     }
 
     fn known_edges(
@@ -161,7 +211,7 @@ impl Version {
         scope: GraphScope<'_>,
         lists: &mut Lists<'v>,
     ) -> Result<(), Fault> {
-        if !self.is_layered(segment) {
+        if !self.is_touched(segment, keys) {
             return self.base.fill_lists(segment, keys, scope, lists);
         }
         let Shares { shares, is_exact } = self.shares(segment, keys, scope)?;
@@ -177,7 +227,13 @@ impl Version {
         first.source.fill_first(keys, is_exact, lists)?;
         if shares.len() > 0 {
             for share in shares {
-                share.source.fill_further(share.is_minus, keys, lists)?;
+                let Share {
+                    source,
+                    keys: filter,
+                    is_minus,
+                } = share;
+                let may_hold = filter.map(|filter| move |key| filter.may_hold(key));
+                source.fill_further(is_minus, may_hold, keys, lists)?;
             }
             lists.end_further(match scope {
                 GraphScope::Merge(graphs) => graphs.len() > 1,
@@ -194,7 +250,7 @@ impl Version {
         vertex: VertexId,
         scope: GraphScope<'_>,
     ) -> Result<VertexSet<'_>, Fault> {
-        if !self.is_layered(segment) {
+        if !self.is_touched(segment, &[vertex]) {
             return self.base.set_of_neighbours(segment, vertex, scope);
         }
         assert!(!scope.binds_graph(), "a set has no place for graphs");
@@ -334,7 +390,14 @@ impl Version {
         let last_gone = layers.rposition(|layer| !layer.keys.gone.is_empty());
         let last_gone = last_gone.map_or(0, |place| place + 1);
         let mut runs = Vec::with_capacity(1 + self.layers.len());
+        let all = (VertexId::UNBOUND, direction);
         for (adding, place) in self.adding() {
+            let layer = place
+                .checked_sub(1)
+                .and_then(|place| self.layers[place].adds.as_ref());
+            if layer.is_some_and(|layer| !layer.may_hold_any(all, vertices)) {
+                continue;
+            }
             let (mut numbers, mut ends) = (Vec::new(), Vec::new());
             adding.append_predicates(direction, vertices, &mut numbers, &mut ends)?;
             assert_eq!(ends.len(), vertices.len(), "an end for each vertex");

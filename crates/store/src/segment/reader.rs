@@ -217,6 +217,40 @@ impl<'v> Segment<'v> {
         Ok(())
     }
 
+    /// [`Segment::rows_of`] for those keys that may be of this segment, by a filter of its keys: gives the places of
+    /// such a key, several where it stands side by side with itself, and its rows. It asks for no memory.
+    pub(crate) fn rows_of_some(
+        &self,
+        keys: &[VertexId],
+        column: &Column<'v>,
+        may_hold: impl Fn(VertexId) -> bool,
+        mut give: impl FnMut(Range<usize>, Range<u64>),
+    ) -> Result<(), Fault> {
+        let mut passed = SmallVec::<[VertexId; GROUP]>::new();
+        let mut places = SmallVec::<[Range<usize>; GROUP]>::new();
+        let mut start = 0;
+        while start < keys.len() {
+            passed.clear();
+            places.clear();
+            while start < keys.len() && passed.len() < GROUP {
+                let key = keys[start];
+                let same = keys[start..].iter().take_while(|&&other| other == key);
+                let end = start + same.count();
+                if may_hold(key) {
+                    passed.push(key);
+                    places.push(start..end);
+                }
+                start = end;
+            }
+            let mut places = places.iter();
+            self.each_range(&passed, column, &mut |rows| {
+                let same = places.next().expect("a range for each key");
+                give(same.clone(), rows);
+            })?;
+        }
+        Ok(())
+    }
+
     fn rows_functional(
         &self,
         index: &Index<'v>,

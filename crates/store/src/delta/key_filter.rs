@@ -1,0 +1,190 @@
+//! Which keys a layer may have, in two bytes each.
+//!
+//! A lookup asks the base and every layer, and most of its keys are in none of the layers. To be told so by a layer's
+//! segment takes a hash of the predicate, opening the key index and a search: some 50 ns for a key alone, 10 in a
+//! batch. A filter tells it from one word, which is mostly in the first cache, for all predicates of a layer alike. It
+//! never says no for a key that is there; of those that are not it lets 1 in 70 pass at the most, which are then
+//! looked for.
+//!
+//! It is a Bloom filter whose bits of one key lie in one word ("Cache-, Hash- and Space-Efficient Bloom Filters", Putze,
+//! Sanders and Singler, WEA'07, section 3). A layer of more keys than [`FILTERED_KEYS_MAX`] has none: it would take
+//! more of the second cache than its misses save, and most keys are in such a layer.
+
+use crate::snapshot::Snapshot;
+use crate::source::Fault;
+use crate::view::{GraphView, SegmentKey};
+use rdf::{Direction, PredicateId, VertexId};
+
+/// Keys of a layer that is filtered, over all its key sets: a quarter of a mebibyte at most.
+const FILTERED_KEYS_MAX: u64 = 1 << 17;
+/// Keys that share a word of 64 bits, at most, on average.
+const WORD_KEYS: u64 = 6;
+/// Odd, half of its bits set: 2^64 over the golden ratio.
+const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The keys of all key sets of one graph. See the module's documentation.
+pub(crate) struct KeyFilter {
+    /// As many as a power of two.
+    words: Box<[u64]>,
+}
+
+/// One key set as a filter has it.
+#[derive(Clone, Copy)]
+pub(crate) struct FilteredKeys<'f> {
+    words: &'f [u64],
+    seed: u64,
+}
+
+impl KeyFilter {
+    /// Of all keys of a graph, those of its signatures among them; `None` where they are too many. O(keys).
+    pub(crate) fn of(graph: &Snapshot) -> Result<Option<KeyFilter>, Fault> {
+        let mut sets = Vec::new();
+        let mut total = 0;
+        let named = graph.predicates().into_iter().map(|predicate| {
+            let vertex = graph.predicate_vertex(predicate);
+            (predicate, vertex)
+        });
+        for (predicate, vertex) in named.chain([(PredicateId::SIGNATURE, VertexId::UNBOUND)]) {
+            for direction in [Direction::Out, Direction::In] {
+                let segment = SegmentKey {
+                    predicate,
+                    direction,
+                };
+                if let Some(segment) = graph.segment(segment)? {
+                    total += segment.descriptor.keys;
+                    sets.push(((vertex, direction), segment));
+                }
+            }
+        }
+        if total > FILTERED_KEYS_MAX {
+            return Ok(None);
+        }
+        let words = total.div_ceil(WORD_KEYS).next_power_of_two();
+        let mut words = vec![0; words as usize].into_boxed_slice();
+        let mut keys = Vec::new();
+        for (name, segment) in sets {
+            let index = segment.index()?;
+            keys.clear();
+            index.decode(0, index.keys(), &mut keys)?;
+            let seed = seed_of(name);
+            for key in &keys {
+                let (word, bits) = place_of(*key, seed, words.len());
+                words[word] |= bits;
+            }
+        }
+        Ok(Some(KeyFilter { words }))
+    }
+
+    /// The keys of one set: of a predicate as a vertex, or all vertices with an edge in this direction
+    /// ([`VertexId::UNBOUND`]).
+    #[inline]
+    pub(crate) fn of_set(&self, name: (VertexId, Direction)) -> FilteredKeys<'_> {
+        FilteredKeys {
+            words: &self.words,
+            seed: seed_of(name),
+        }
+    }
+
+    /// Bytes of memory held.
+    pub(crate) fn bytes(&self) -> u64 {
+        size_of_val(&self.words[..]) as u64
+    }
+}
+
+impl FilteredKeys<'_> {
+    /// False: it is no key of the set. One word is read.
+    #[inline]
+    pub(crate) fn may_hold(self, key: VertexId) -> bool {
+        let (word, bits) = place_of(key, self.seed, self.words.len());
+        self.words[word] & bits == bits
+    }
+
+    /// Whether one of these may be a key.
+    #[inline]
+    pub(crate) fn may_hold_any(self, keys: &[VertexId]) -> bool {
+        keys.iter().any(|&key| self.may_hold(key))
+    }
+}
+
+fn seed_of((vertex, direction): (VertexId, Direction)) -> u64 {
+    mixed(vertex.bits() ^ (direction as u64).rotate_right(2))
+}
+
+/// Which of so many words a key's bits are in, and the bits.
+#[inline]
+fn place_of(key: VertexId, seed: u64, words: usize) -> (usize, u64) {
+    let mixed = mixed(key.bits() ^ seed);
+    let bits = 1 << (mixed >> 58) | 1 << (mixed >> 52 & 63) | 1 << (mixed >> 46 & 63);
+    (mixed as usize & (words - 1), bits)
+}
+
+/// Both halves of a product, on each other: every bit depends on all of the word's.
+#[inline]
+fn mixed(word: u64) -> u64 {
+    let product = u128::from(word) * u128::from(MULTIPLIER);
+    product as u64 ^ (product >> 64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::snapshot_of;
+    use crate::view::GraphScope;
+    use rdf::Tag;
+    use testkit::random::Random;
+
+    fn vertex(number: u64) -> VertexId {
+        VertexId::new(Tag::Iri, number)
+    }
+
+    /// Ids as a load numbers them, one after the other, and others.
+    #[test]
+    fn no_key_is_missed_and_few_others_pass() {
+        let mut random = Random::new(1);
+        for quads in [1, 40, 3_000, 30_000] {
+            for is_dense in [true, false] {
+                let mut number = |at: u64| if is_dense { at } else { random.bits() >> 20 };
+                let quads: Vec<_> = (0..quads)
+                    .map(|at| {
+                        let [subject, object] = [number(at + 10), number(at / 3 + 10)];
+                        (
+                            vertex(subject),
+                            vertex(at % 5),
+                            vertex(object),
+                            GraphScope::DEFAULT_GRAPH,
+                        )
+                    })
+                    .collect();
+                let graph = snapshot_of(&quads, None);
+                let filter = KeyFilter::of(&graph).expect("it is whole");
+                let filter = filter.expect("its keys are few");
+                for (subject, predicate, object, _) in &quads {
+                    for (key, direction) in [(subject, Direction::Out), (object, Direction::In)] {
+                        for name in [*predicate, VertexId::UNBOUND] {
+                            assert!(filter.of_set((name, direction)).may_hold(*key));
+                        }
+                    }
+                }
+                let others = filter.of_set((vertex(1), Direction::Out));
+                let passing = (0..10_000).filter(|at| others.may_hold(vertex((1 << 50) + at)));
+                assert!(passing.count() < 300, "{} quads", quads.len());
+                let none = filter.of_set((vertex(9), Direction::Out));
+                let subjects = quads.iter().filter(|quad| none.may_hold(quad.0));
+                assert!(subjects.count() <= quads.len() / 30 + 3);
+            }
+        }
+    }
+
+    #[test]
+    fn a_layer_of_many_keys_has_none() {
+        let quads: Vec<_> = (0..=FILTERED_KEYS_MAX / 4)
+            .map(|at| {
+                let keys = [vertex(at), vertex(at + (1 << 40))];
+                (keys[0], vertex(1), keys[1], GraphScope::DEFAULT_GRAPH)
+            })
+            .collect();
+        let filter = |quads| KeyFilter::of(&snapshot_of(quads, None)).expect("it is whole");
+        assert!(filter(&quads).is_none() && filter(&quads[1..]).is_some());
+        assert!(filter(&quads[1..]).is_some_and(|filter| filter.bytes() <= 1 << 18));
+    }
+}
