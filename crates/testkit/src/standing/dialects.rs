@@ -6,7 +6,7 @@
 //! | dialect | cannot say |
 //! |---|---|
 //! | RSP-QL | `NOW`, `ALL`, windows that slide without steps, one merged default graph |
-//! | C-SPARQL with `GRAPH <stream>` | two windows of a stream, spans of the past, counts that are not tumbling, as RSP-QL |
+//! | C-SPARQL with `GRAPH <stream>` | two windows of a stream, spans of the past, counts that are not tumbling, a graph of `FROM` that `GRAPH` finds nothing in, as RSP-QL |
 //! | C-SPARQL | windows apart from one another |
 //! | CQELS | windows that no group asks about, spans of the past, steps of counts above one |
 //!
@@ -134,10 +134,19 @@ impl Question {
         seen.sort_unstable();
         let are_apart = seen.windows(2).all(|pair| pair[0] != pair[1]);
         let is_used = (0..self.windows.len()).any(|window| self.uses(window));
-        if !are_apart || !is_used {
+        let (mut head, mut body) = (self.head.clone(), self.body.clone());
+        // There, one that `FROM` names and `GRAPH` asks is a named graph, too.
+        let mut merged = self
+            .from
+            .iter()
+            .filter(|graph| !self.from_named.contains(graph));
+        let becomes_named = merged.any(|graph| {
+            let asks = format!("GRAPH {graph}");
+            head.contains(&asks) || body.contains(&asks)
+        });
+        if !are_apart || !is_used || becomes_named {
             return None;
         }
-        let (mut head, mut body) = (self.head.clone(), self.body.clone());
         for (place, window) in self.windows.iter().enumerate() {
             let (name, stream) = (window_iri(place), &streams[window.stream].iri);
             for text in [&mut head, &mut body] {
