@@ -194,13 +194,13 @@ impl<'v> Lists<'v> {
         });
     }
 
-    /// Gives some lists the same rows in the columns that were added last.
+    /// Gives a list rows in the columns that were added last; lists ascend.
     #[inline]
-    pub(crate) fn set_further(&mut self, lists: Range<usize>, rows: Range<u64>) {
+    pub(crate) fn set_further(&mut self, list: usize, rows: Range<u64>) {
         if rows.start < rows.end {
             let further = self.further.last_mut().expect("further columns were begun");
-            further.rows[lists.clone()].fill((rows.start, rows.end));
-            self.patched.extend(lists.start as u32..lists.end as u32);
+            further.rows[list] = (rows.start, rows.end);
+            self.patched.push(list as u32);
         }
     }
 

@@ -423,25 +423,28 @@ impl<'v> ListSource<'v> {
         })
     }
 
-    /// Adds rows of this segment to `lists`, or takes them away. `may_hold`: whether a key may be one of the
-    /// segment, where its keys are filtered.
+    /// Adds rows of this segment to `lists`, or takes them away. It has none of the keys before `first`. `may_hold`:
+    /// whether a key may be one of the segment, where its keys are filtered.
     pub(crate) fn fill_further(
         self,
         is_minus: bool,
         may_hold: Option<impl Fn(VertexId) -> bool>,
+        first: usize,
         keys: &[VertexId],
         lists: &mut Lists<'v>,
     ) -> Result<(), Fault> {
         let column = self.columns.neighbours;
         lists.begin_further(self.columns, self.filter, is_minus);
+        let keys = &keys[first..];
         if let Some(may_hold) = may_hold {
-            let give = |same, rows| lists.set_further(same, rows);
+            let give = |place, rows| lists.set_further(first + place, rows);
             return self.segment.rows_of_some(keys, &column, may_hold, give);
         }
-        let mut list = 0;
+        let mut lists_of = first..;
         self.segment.rows_of_few(keys, &column, |rows| {
-            lists.set_further(list..list + 1, rows);
-            list += 1;
+            if let Some(list) = lists_of.next() {
+                lists.set_further(list, rows);
+            }
         })
     }
 

@@ -102,11 +102,13 @@ impl LayerGraph {
         })
     }
 
-    /// Whether it may have something of one of these keys. `true` for all where it is not filtered.
+    /// The place of the first of these keys that it may have something of: the first one where it is not filtered.
     #[inline]
-    pub(crate) fn may_hold_any(&self, name: KeySet, keys: &[VertexId]) -> bool {
-        let filter = self.keys.as_ref();
-        filter.is_none_or(|filter| filter.of_set(name).may_hold_any(keys))
+    pub(crate) fn first_of(&self, name: KeySet, keys: &[VertexId]) -> Option<usize> {
+        match &self.keys {
+            Some(filter) => filter.of_set(name).first_of(keys),
+            None => (!keys.is_empty()).then_some(0),
+        }
     }
 }
 

@@ -16,7 +16,6 @@ use super::layer::{KeySet, LayerGraph};
 use super::version::Version;
 use crate::error::ViewError;
 use crate::lists::{Filter, Lists, weigh};
-use crate::segment::index::Index;
 use crate::segment::location::Located;
 use crate::snapshot::{ListSource, Snapshot};
 use crate::source::Fault;
@@ -32,6 +31,8 @@ struct Share<'v> {
     source: ListSource<'v>,
     /// Its keys, where it is a layer's and filtered.
     keys: Option<FilteredKeys<'v>>,
+    /// It has none of the keys before this place.
+    first: usize,
     is_minus: bool,
 }
 
@@ -44,22 +45,47 @@ struct Shares<'v> {
 }
 
 impl<'v> Shares<'v> {
-    /// Takes a graph's segment, if the scope admits something of it; whether it has a part is told by its index.
-    fn take(
+    /// Takes the base's part, where its index does not tell that it has none.
+    fn take_base(&mut self, source: ListSource<'v>, keys: &[VertexId]) -> Result<(), Fault> {
+        self.is_exact &= source.filter == Filter::Every;
+        let index = source.segment.index()?;
+        let span = keys.iter().min().zip(keys.iter().max());
+        if span.is_some_and(|(&least, &most)| index.may_hold(least, most)) {
+            self.shares.push(Share {
+                source,
+                keys: None,
+                first: 0,
+                is_minus: false,
+            });
+        }
+        Ok(())
+    }
+
+    /// Takes a layer's part. Where none of its graphs is named, a scope admits all rows or none, so that it is asked
+    /// only if it may have one of the keys.
+    fn take_layer(
         &mut self,
-        source: Option<ListSource<'v>>,
-        keys: Option<FilteredKeys<'v>>,
-        is_minus: bool,
-        has_part: impl FnOnce(&Index<'v>) -> bool,
+        (layer, is_minus): (&'v LayerGraph, bool),
+        name: KeySet,
+        keys: &[VertexId],
+        scope: GraphScope<'_>,
     ) -> Result<(), Fault> {
-        let Some(source) = source else {
+        let Some(segment) = layer.segment_of(name) else {
+            return Ok(());
+        };
+        let first = layer.first_of(name, keys);
+        if first.is_none() && !layer.has_named {
+            return Ok(());
+        }
+        let Some(source) = layer.graph.list_source(segment, scope)? else {
             return Ok(());
         };
         self.is_exact &= source.filter == Filter::Every;
-        if has_part(&source.segment.index()?) {
+        if let Some(first) = first {
             self.shares.push(Share {
                 source,
-                keys,
+                keys: layer.keys.as_ref().map(|filter| filter.of_set(name)),
+                first,
                 is_minus,
             });
         }
@@ -98,13 +124,14 @@ impl Version {
         Some((vertex, segment.direction))
     }
 
-    /// Whether some layer may have a say in what lists of these keys hold, or in whether the scope filters them.
-    fn is_touched(&self, segment: SegmentKey, keys: &[VertexId]) -> bool {
+    /// Whether some layer may have a say in what the list of this key holds, or in whether the scope filters it.
+    fn is_touched(&self, segment: SegmentKey, key: VertexId) -> bool {
         let Some(name) = self.key_set_of(segment).filter(|_| !self.layers.is_empty()) else {
             return false;
         };
         self.layer_graphs().any(|(layer, _)| {
-            (layer.has_named || layer.may_hold_any(name, keys)) && layer.segment_of(name).is_some()
+            let may_hold = layer.has_named || layer.first_of(name, &[key]).is_some();
+            may_hold && layer.segment_of(name).is_some()
         })
     }
 
@@ -147,20 +174,12 @@ impl Version {
             shares: Vec::with_capacity(4),
             is_exact: true,
         };
-        let span = keys.iter().min().zip(keys.iter().max());
-        let of_base = self.base.list_source(segment, scope)?;
-        found.take(of_base, None, false, |index| {
-            span.is_some_and(|(&least, &most)| index.may_hold(least, most))
-        })?;
-        let name = self.key_set_of(segment);
-        for ((layer, is_minus), name) in self.layer_graphs().zip(name.into_iter().cycle()) {
-            let may_hold = layer.may_hold_any(name, keys);
-            // Where no graph is named, a scope admits all rows or none: there is nothing to be told of it.
-            if may_hold || layer.has_named {
-                let segment = layer.segment_of(name);
-                let source = segment.map(|segment| layer.graph.list_source(segment, scope));
-                let keys = layer.keys.as_ref().map(|filter| filter.of_set(name));
-                found.take(source.transpose()?.flatten(), keys, is_minus, |_| may_hold)?;
+        if let Some(source) = self.base.list_source(segment, scope)? {
+            found.take_base(source, keys)?;
+        }
+        if let Some(name) = self.key_set_of(segment) {
+            for layer in self.layer_graphs() {
+                found.take_layer(layer, name, keys, scope)?;
             }
         }
         let shares = &mut found.shares;
@@ -211,7 +230,11 @@ impl Version {
         scope: GraphScope<'_>,
         lists: &mut Lists<'v>,
     ) -> Result<(), Fault> {
-        if !self.is_touched(segment, keys) {
+        let is_touched = match keys {
+            [key] => self.is_touched(segment, *key),
+            _ => self.is_layered(segment),
+        };
+        if !is_touched {
             return self.base.fill_lists(segment, keys, scope, lists);
         }
         let Shares { shares, is_exact } = self.shares(segment, keys, scope)?;
@@ -224,16 +247,17 @@ impl Version {
             !first.is_minus,
             "rows are taken away from some that are there"
         );
-        first.source.fill_first(keys, is_exact, lists)?;
+        if std::ptr::eq(first.source.segment.side, self.base.side(segment.direction)) {
+            first.source.fill(keys, lists)?;
+            lists.note_exactness(is_exact);
+        } else {
+            first.source.fill_first(keys, is_exact, lists)?;
+        }
         if shares.len() > 0 {
             for share in shares {
-                let Share {
-                    source,
-                    keys: filter,
-                    is_minus,
-                } = share;
-                let may_hold = filter.map(|filter| move |key| filter.may_hold(key));
-                source.fill_further(is_minus, may_hold, keys, lists)?;
+                let may_hold = share.keys.map(|filter| move |key| filter.may_hold(key));
+                let (source, first) = (share.source, share.first);
+                source.fill_further(share.is_minus, may_hold, first, keys, lists)?;
             }
             lists.end_further(match scope {
                 GraphScope::Merge(graphs) => graphs.len() > 1,
@@ -250,7 +274,7 @@ impl Version {
         vertex: VertexId,
         scope: GraphScope<'_>,
     ) -> Result<VertexSet<'_>, Fault> {
-        if !self.is_touched(segment, &[vertex]) {
+        if !self.is_touched(segment, vertex) {
             return self.base.set_of_neighbours(segment, vertex, scope);
         }
         assert!(!scope.binds_graph(), "a set has no place for graphs");
@@ -395,7 +419,7 @@ impl Version {
             let layer = place
                 .checked_sub(1)
                 .and_then(|place| self.layers[place].adds.as_ref());
-            if layer.is_some_and(|layer| !layer.may_hold_any(all, vertices)) {
+            if layer.is_some_and(|layer| layer.first_of(all, vertices).is_none()) {
                 continue;
             }
             let (mut numbers, mut ends) = (Vec::new(), Vec::new());

@@ -10,6 +10,9 @@
 //! are compared as vertices: each run has codes of its own.
 //!
 //! An expansion goes on at a neighbour, by its bits, not at rows: each run finds it by a search.
+//!
+//! **Short lists.** What layers add to is mostly short (a user's posts, a post's likes), and leading, searching and resolving then
+//! cost more than the rows. So a list to which layers only added, of [`SHORT_ROWS`] rows at most, is gathered and sorted.
 
 use super::runs::{Degrees, Expand, FilteredRows};
 use super::{Columns, Filter, ListCursor, Lists, NamedGraphs};
@@ -18,6 +21,9 @@ use crate::segment::reader::{Column, ColumnRun};
 use crate::source::{ByteSource, Fault};
 use rdf::VertexId;
 use std::ops::Range;
+
+/// Rows of a list that is gathered and sorted, over all its runs.
+const SHORT_ROWS: u64 = 64;
 
 /// The rows of one list in one segment.
 struct SourceRows<'a, 'v> {
@@ -271,6 +277,34 @@ impl<'v> ColumnRun<'v> for Lead<'_, '_, 'v, '_, '_, '_> {
     }
 }
 
+/// Rows of a run as they stand, those that the scope admits.
+struct Gather<'a, 'v> {
+    columns: &'a Columns<'v>,
+    filter: &'a Filter,
+    rows: Range<u64>,
+    neighbours: &'a mut Vec<VertexId>,
+}
+
+impl<'v> ColumnRun<'v> for Gather<'_, 'v> {
+    type Output = Result<(), Fault>;
+
+    fn run<S: ByteSource<'v>, D: Decode>(self, source: S, decode: D) -> Self::Output {
+        if *self.filter == Filter::Every {
+            let codes = self.columns.neighbours.codes(source, decode, self.rows)?;
+            let ids = codes.iter().map(|&code| decode.id(code));
+            self.neighbours.extend(ids);
+            return Ok(());
+        }
+        let run = FilteredRows::new(self.filter, self.columns, source, decode, self.rows)?;
+        let mut next = 0;
+        while let Some((row, after)) = run.next(next) {
+            self.neighbours.push(decode.id(run.codes[row]));
+            next = after;
+        }
+        Ok(())
+    }
+}
+
 impl<'v> Lists<'v> {
     /// The parts of a list that have rows.
     pub(super) fn parts<'a>(
@@ -327,6 +361,14 @@ impl<'v> Lists<'v> {
             let Some(list) = stop else {
                 return Ok(true);
             };
+            if graphs.is_none()
+                && let Some(given) = self.expand_short(expand, list, left)?
+            {
+                left -= given;
+                *expand.cursor = ListCursor::at(list + 1);
+                next += 1;
+                continue;
+            }
             let from = (
                 VertexId::from_bits(expand.cursor.offset),
                 expand.cursor.graphs,
@@ -353,6 +395,49 @@ impl<'v> Lists<'v> {
             *expand.cursor = ListCursor::at(list + 1);
             next += 1;
         }
+    }
+
+    /// Gives all of a short list to which layers only added, from its beginning, if there is room for it; how many rows that
+    /// are.
+    fn expand_short(
+        &self,
+        expand: &mut Expand<'_, 'v>,
+        list: u32,
+        left: usize,
+    ) -> Result<Option<usize>, Fault> {
+        let place = list as usize;
+        let (mut total, mut only_adds) = (0, true);
+        for (_, _, is_minus, rows) in self.parts(place) {
+            total += rows.end - rows.start;
+            only_adds &= !is_minus;
+        }
+        let is_short = total <= SHORT_ROWS.min(left as u64);
+        if !is_short || !only_adds || *expand.cursor != ListCursor::at(list) {
+            return Ok(None);
+        }
+        let begin = expand.neighbours.len();
+        for (columns, filter, _, rows) in self.parts(place) {
+            let neighbours = &mut *expand.neighbours;
+            columns.neighbours.run(Gather {
+                columns,
+                filter,
+                rows,
+                neighbours,
+            })?;
+        }
+        let given = &mut expand.neighbours[begin..];
+        given.sort_unstable();
+        // Two graphs may have the same neighbour.
+        let mut kept = begin;
+        for at in begin..expand.neighbours.len() {
+            if kept == begin || expand.neighbours[kept - 1] != expand.neighbours[at] {
+                expand.neighbours[kept] = expand.neighbours[at];
+                kept += 1;
+            }
+        }
+        expand.neighbours.truncate(kept);
+        expand.rows.resize(expand.rows.len() + kept - begin, list);
+        Ok(Some(kept - begin))
     }
 
     /// Whether a list that layers changed has the target within the scope.

@@ -217,36 +217,38 @@ impl<'v> Segment<'v> {
         Ok(())
     }
 
-    /// [`Segment::rows_of`] for those keys that may be of this segment, by a filter of its keys: gives the places of
-    /// such a key, several where it stands side by side with itself, and its rows. It asks for no memory.
+    /// [`Segment::rows_of`] for those keys that may be of this segment, by a filter of its keys: gives the place of each
+    /// such key, and its rows. It asks for no memory.
     pub(crate) fn rows_of_some(
         &self,
         keys: &[VertexId],
         column: &Column<'v>,
         may_hold: impl Fn(VertexId) -> bool,
-        mut give: impl FnMut(Range<usize>, Range<u64>),
+        mut give: impl FnMut(usize, Range<u64>),
     ) -> Result<(), Fault> {
-        let mut passed = SmallVec::<[VertexId; GROUP]>::new();
-        let mut places = SmallVec::<[Range<usize>; GROUP]>::new();
-        let mut start = 0;
-        while start < keys.len() {
-            passed.clear();
-            places.clear();
-            while start < keys.len() && passed.len() < GROUP {
-                let key = keys[start];
-                let same = keys[start..].iter().take_while(|&&other| other == key);
-                let end = start + same.count();
-                if may_hold(key) {
-                    passed.push(key);
-                    places.push(start..end);
-                }
-                start = end;
+        let mut distinct = SmallVec::<[VertexId; GROUP]>::new();
+        let mut ranges = SmallVec::<[Range<u64>; GROUP]>::new();
+        for (number, group) in keys.chunks(GROUP).enumerate() {
+            // Few pass, and which ones cannot be foreseen: so nothing branches on it.
+            let (mut passed, mut count) = ([0_u8; GROUP], 0);
+            for (place, &key) in (0..).zip(group) {
+                passed[count] = place;
+                count += usize::from(may_hold(key));
             }
-            let mut places = places.iter();
-            self.each_range(&passed, column, &mut |rows| {
-                let same = places.next().expect("a range for each key");
-                give(same.clone(), rows);
-            })?;
+            if count == 0 {
+                continue;
+            }
+            let passed = passed[..count].iter().map(|&place| usize::from(place));
+            distinct.clear();
+            distinct.extend(passed.clone().map(|place| group[place]));
+            distinct.dedup();
+            ranges.clear();
+            self.each_range(&distinct, column, &mut |rows| ranges.push(rows))?;
+            let mut at = 0;
+            for place in passed {
+                at += usize::from(group[place] != distinct[at]);
+                give(number * GROUP + place, ranges[at].clone());
+            }
         }
         Ok(())
     }
