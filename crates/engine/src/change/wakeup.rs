@@ -14,7 +14,7 @@
 use crate::sync::{AtomicBool, Condvar, Mutex, MutexGuard};
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Wakes maintenance, and ends it.
 #[derive(Default)]
@@ -75,6 +75,19 @@ impl Wakeup {
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         std::mem::take(&mut state.work)
+    }
+
+    /// Sleeps until there has been nothing more to do for `quiet`, at most for `most` (and once `quiet`), or until the
+    /// database is being closed. Nobody wakes it meanwhile.
+    pub(super) fn settle(&self, quiet: Duration, most: Duration) {
+        let begun = Instant::now();
+        while !self.is_closing() {
+            std::thread::sleep(quiet);
+            let has_more = std::mem::take(&mut self.lock().work);
+            if !has_more || begun.elapsed() >= most {
+                break;
+            }
+        }
     }
 
     /// Notes whether the last merge, checkpoint or reading of statistics failed, and why.
