@@ -129,6 +129,8 @@ pub struct ChunkWriter {
     starts: Vec<usize>,
     places: HashTable<TermPlace>,
     seed: u64,
+    /// A literal on its way to the terms.
+    literal: Vec<u8>,
     quads: [(u64, Vec<u8>); 2],
 }
 
@@ -140,8 +142,27 @@ impl ChunkWriter {
             starts: Vec::new(),
             places: HashTable::new(),
             seed,
+            literal: Vec::new(),
             quads: [(0, Vec::new()), (0, Vec::new())],
         }
+    }
+
+    /// Makes room for so many more terms, so that none is hashed again while they come.
+    pub fn reserve(&mut self, terms: usize) {
+        let ChunkWriter {
+            terms: bytes,
+            starts,
+            places,
+            seed,
+            ..
+        } = self;
+        starts.reserve(terms);
+        let hash = |&place: &TermPlace| {
+            let end = starts.get(place as usize + 1).copied();
+            let span = starts[place as usize]..end.unwrap_or(bytes.len());
+            xxh3_64_with_seed(&bytes[span], *seed)
+        };
+        places.reserve(terms, hash);
     }
 
     /// Quads in it.
@@ -177,11 +198,11 @@ impl ChunkWriter {
                 self.terms.extend_from_slice(iri.as_str().as_bytes());
             }
             TermRef::Literal(literal) => {
-                let mut bytes = Vec::new();
-                key::encode_literal(literal, &mut bytes);
+                self.literal.clear();
+                key::encode_literal(literal, &mut self.literal);
                 self.terms.push(LITERAL);
-                varint::write(&mut self.terms, bytes.len() as u64);
-                self.terms.extend_from_slice(&bytes);
+                varint::write(&mut self.terms, self.literal.len() as u64);
+                self.terms.extend_from_slice(&self.literal);
             }
             TermRef::BlankNode(node) => {
                 let label = node.as_str();

@@ -425,6 +425,7 @@ impl Draft {
             "the dictionary gives a term for each id"
         );
         let mut writer = ChunkWriter::new(self.seed);
+        writer.reserve(ids.len());
         let mut places: Vec<TermPlace> = Vec::with_capacity(ids.len());
         for term in terms.iter() {
             let term = term.expect("ids of quads are bound");
@@ -432,9 +433,14 @@ impl Draft {
             places.push(place.map_err(|error| QueryError::new(Kind::Internal, error))?);
         }
         let place = |id: VertexId| places[ids.binary_search(&id).expect("every id has a term")];
-        let quad = |(subject, predicate, object, graph): IdQuad| {
+        // An effect's quads come subject by subject.
+        let mut last = (VertexId::UNBOUND, 0);
+        let mut quad = |(subject, predicate, object, graph): IdQuad| {
+            if last.0 != subject {
+                last = (subject, place(subject));
+            }
             let graph = (graph != GraphScope::DEFAULT_GRAPH).then(|| place(graph));
-            ([place(subject), place(predicate), place(object)], graph)
+            ([last.1, place(predicate), place(object)], graph)
         };
         effect.deletes().for_each(|id| writer.delete(quad(id)));
         effect.inserts().for_each(|id| writer.insert(quad(id)));
