@@ -46,11 +46,9 @@ struct Shares<'v> {
 
 impl<'v> Shares<'v> {
     /// Takes the base's part, where its index does not tell that it has none.
-    fn take_base(&mut self, source: ListSource<'v>, keys: &[VertexId]) -> Result<(), Fault> {
+    fn take_base(&mut self, source: ListSource<'v>, keys: Keys<'_>) -> Result<(), Fault> {
         self.is_exact &= source.filter == Filter::Every;
-        let index = source.segment.index()?;
-        let span = keys.iter().min().zip(keys.iter().max());
-        if span.is_some_and(|(&least, &most)| index.may_hold(least, most)) {
+        if keys.may_be_in(&source)? {
             self.shares.push(Share {
                 source,
                 keys: None,
@@ -61,27 +59,26 @@ impl<'v> Shares<'v> {
         Ok(())
     }
 
-    /// Takes a layer's part. Where none of its graphs is named, a scope admits all rows or none, so that it is asked
-    /// only if it may have one of the keys.
+    /// Takes a layer's part, where neither its index nor its filter tells that it has none. What was described together
+    /// has neighbouring ids, so that the index tells it of most batches, without a look at each key. (Where no
+    /// graph is named, a scope admits all rows of a layer or none, and there is nothing to be told of it.)
     fn take_layer(
         &mut self,
         (layer, is_minus): (&'v LayerGraph, bool),
         name: KeySet,
-        keys: &[VertexId],
+        keys: Keys<'_>,
         scope: GraphScope<'_>,
     ) -> Result<(), Fault> {
         let Some(segment) = layer.segment_of(name) else {
             return Ok(());
         };
-        let first = layer.first_of(name, keys);
-        if first.is_none() && !layer.has_named {
-            return Ok(());
-        }
         let Some(source) = layer.graph.list_source(segment, scope)? else {
             return Ok(());
         };
         self.is_exact &= source.filter == Filter::Every;
-        if let Some(first) = first {
+        if keys.may_be_in(&source)?
+            && let Some(first) = layer.first_of(name, keys.all)
+        {
             self.shares.push(Share {
                 source,
                 keys: layer.keys.as_ref().map(|filter| filter.of_set(name)),
@@ -90,6 +87,29 @@ impl<'v> Shares<'v> {
             });
         }
         Ok(())
+    }
+}
+
+/// The keys of a batch, and between which ids they lie.
+#[derive(Clone, Copy)]
+struct Keys<'k> {
+    all: &'k [VertexId],
+    /// Both included; `None`: no keys.
+    span: Option<(VertexId, VertexId)>,
+}
+
+impl<'k> Keys<'k> {
+    fn new(all: &'k [VertexId]) -> Keys<'k> {
+        let span = all.iter().copied().min().zip(all.iter().copied().max());
+        Keys { all, span }
+    }
+
+    /// Whether the segment's index reaches into the span.
+    fn may_be_in(self, source: &ListSource<'_>) -> Result<bool, Fault> {
+        let index = source.segment.index()?;
+        Ok(self
+            .span
+            .is_some_and(|(least, most)| index.may_hold(least, most)))
     }
 }
 
@@ -174,6 +194,7 @@ impl Version {
             shares: Vec::with_capacity(4),
             is_exact: true,
         };
+        let keys = Keys::new(keys);
         if let Some(source) = self.base.list_source(segment, scope)? {
             found.take_base(source, keys)?;
         }
