@@ -17,6 +17,17 @@ pub(crate) use {
     },
 };
 
+/// Lets time pass. In a model, where time limits never end anything, somebody else goes on.
+pub(crate) fn pause(time: std::time::Duration) {
+    #[cfg(feature = "model")]
+    {
+        let _ = time;
+        shuttle::thread::yield_now();
+    }
+    #[cfg(not(feature = "model"))]
+    std::thread::sleep(time);
+}
+
 #[cfg(not(feature = "model"))]
 pub(crate) use std::sync::{
     Condvar, Mutex, MutexGuard, RwLock,

@@ -433,14 +433,16 @@ impl Draft {
             places.push(place.map_err(|error| QueryError::new(Kind::Internal, error))?);
         }
         let place = |id: VertexId| places[ids.binary_search(&id).expect("every id has a term")];
-        // An effect's quads come subject by subject.
-        let mut last = (VertexId::UNBOUND, 0);
+        // An effect's quads come predicate by predicate, and there subject by subject.
+        let mut last = [(VertexId::UNBOUND, 0); 2];
         let mut quad = |(subject, predicate, object, graph): IdQuad| {
-            if last.0 != subject {
-                last = (subject, place(subject));
+            for (last, id) in last.iter_mut().zip([subject, predicate]) {
+                if last.0 != id {
+                    *last = (id, place(id));
+                }
             }
             let graph = (graph != GraphScope::DEFAULT_GRAPH).then(|| place(graph));
-            ([last.1, place(predicate), place(object)], graph)
+            ([last[0].1, last[1].1, place(object)], graph)
         };
         effect.deletes().for_each(|id| writer.delete(quad(id)));
         effect.inserts().for_each(|id| writer.insert(quad(id)));

@@ -4,8 +4,8 @@
 //! checkpoint is written. It works on versions that nobody changes and has the turn only for the exchange of a
 //! pointer, so it holds up nobody; readers of what it replaces keep that as long as they like.
 //!
-//! - **Merges**: layers that are too large for the committing thread, as `store::delta::merge`
-//!   plans it; and once nobody has written for [`QUIET`], what is left into one layer, because each
+//! - **Merges**: once nobody has written for [`SETTLED`], layers that are too large for the committing thread, as
+//!   `store::delta::merge` plans it; and once nobody has written for [`QUIET`], what is left into one layer, because each
 //!   one costs every lookup another search. A large layer is not written again for a few quads
 //!   ([`is_worth_it`]). Streams commit in bursts, one for each batch, and are never quiet: between two bursts
 //!   ([`LULL`]) the newest layers are merged as far as they are small beside each other ([`in_lull`]).
@@ -21,7 +21,7 @@
 //!
 //! What goes wrong here costs time and memory, no data: it is said in the figures, and tried again.
 
-use super::writer::{Staged, StoreHandle, Writer, frozen_layers};
+use super::writer::{Staged, StoreHandle, TURN_LAYERS, Writer, frozen_layers};
 use crate::error::{Kind, QueryError};
 use crate::moment::files::write_graph;
 use crate::moment::planner_statistics::plan_statistics;
@@ -52,12 +52,19 @@ const _: () = assert!(
     LULL.as_millis() < QUIET.as_millis(),
     "a lull comes before quiet"
 );
-/// How long nobody has written before layers are merged at all, and how long that is waited for. A burst of commits lies in
+/// How long nobody has written before layers are merged at all. A burst of commits lies in
 /// fewer merges then, and is not disturbed: where all processors are busy, a merge begun at a commit takes that of the
 /// thread which commits. Of five streams in real time on two processors the third batch of a step was visible after 1.0 ms, 0.4
 /// of them a merge (2026-11-27).
 const SETTLED: Duration = Duration::from_millis(5);
-const SETTLED_MAX: Duration = Duration::from_millis(50);
+/// How often that is waited for: where somebody always writes, layers are merged every 50 ms.
+const SETTLED_TIMES: u32 = 10;
+/// With so many layers it is not waited for: each one costs every reader, and with twice as many the committing threads merge.
+const SETTLED_LAYERS: usize = TURN_LAYERS / 2;
+const _: () = assert!(
+    SETTLED.as_millis() < LULL.as_millis(),
+    "a lull is longer than what is waited for before a merge"
+);
 /// In a lull, layers whose sum is not above this are merged whatever their sizes (quads): some 8 ms.
 const LULL_QUADS: u64 = 1 << 14;
 /// In a lull, an older layer is merged with all newer ones from this share of its size on. By a simulation of 400 steps of
@@ -110,7 +117,7 @@ pub(crate) fn maintain(writer: &Writer, pace: CheckpointLimits) {
     while !writer.wakeup.is_closing() {
         let is_woken = writer.wakeup.wait(calm.pause());
         if is_woken {
-            writer.wakeup.settle(SETTLED, SETTLED_MAX);
+            writer.let_settle(&|| false);
         }
         writer.expire_kept();
         if looked.elapsed() >= LOOK {
@@ -210,6 +217,13 @@ fn straddles(layer: &Layer, number: u64) -> bool {
 }
 
 impl Writer {
+    /// Waits until nobody has written for [`SETTLED`], unless layers are many or `is_enough`.
+    fn let_settle(&self, is_enough: &dyn Fn() -> bool) {
+        let are_many = || self.published().snapshot.layers().len() > SETTLED_LAYERS;
+        self.wakeup
+            .settle(SETTLED, SETTLED_TIMES, &|| is_enough() || are_many());
+    }
+
     /// Merges and writes out what is due, and notes whether that failed. `calm`: for how long nobody has written.
     fn round(
         &self,
@@ -260,7 +274,7 @@ impl Writer {
                 // It is looked often whether the checkpoint has ended.
                 let is_woken = self.wakeup.wait(calm.pause().min(QUIET));
                 if is_woken {
-                    self.wakeup.settle(SETTLED, SETTLED_MAX);
+                    self.let_settle(&|| writing.is_finished());
                 }
                 calm = calm.after(is_woken);
                 if calm != Calm::Quiet && merged.is_ok() {

@@ -11,10 +11,10 @@
 //! | `closing` | whoever closes the database, once, before it wakes | maintenance |
 //! | `merges`, `checkpoints` | maintenance | any thread, for figures |
 
-use crate::sync::{AtomicBool, Condvar, Mutex, MutexGuard};
+use crate::sync::{AtomicBool, Condvar, Mutex, MutexGuard, pause};
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Wakes maintenance, and ends it.
 #[derive(Default)]
@@ -77,14 +77,17 @@ impl Wakeup {
         std::mem::take(&mut state.work)
     }
 
-    /// Sleeps until there has been nothing more to do for `quiet`, at most for `most` (and once `quiet`), or until the
-    /// database is being closed. Nobody wakes it meanwhile.
-    pub(super) fn settle(&self, quiet: Duration, most: Duration) {
-        let begun = Instant::now();
-        while !self.is_closing() {
-            std::thread::sleep(quiet);
+    /// Lets time pass, `quiet` after `quiet`, until there was nothing more to do in one, `most` times at most; or until
+    /// `is_enough`, or the database is being closed, which are seen after `quiet`. Nobody wakes it meanwhile, so that whoever
+    /// commits is not interrupted.
+    pub(super) fn settle(&self, quiet: Duration, most: u32, is_enough: &dyn Fn() -> bool) {
+        for _ in 0..most {
+            if self.is_closing() || is_enough() {
+                break;
+            }
+            pause(quiet);
             let has_more = std::mem::take(&mut self.lock().work);
-            if !has_more || begun.elapsed() >= most {
+            if !has_more {
                 break;
             }
         }

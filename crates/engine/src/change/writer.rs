@@ -538,12 +538,12 @@ impl Writer {
     }
 }
 
-/// Layers whose sum is not below this are merged by maintenance, which every commit wakes: it costs the committing thread half
+/// Layers whose sum is not below this are merged by maintenance, which every commit wakes and which waits for a pause: it costs the committing thread half
 /// a microsecond a quad, and beside streams a quarter of its time (2026-11-26).
 const TURN_QUADS: u64 = 512;
 /// Where there are more layers, maintenance does not keep up, and those below [`INLINE_QUADS`] are merged by the committing
 /// thread.
-const TURN_LAYERS: usize = 16;
+pub(super) const TURN_LAYERS: usize = 16;
 const _: () = assert!(TURN_QUADS < INLINE_QUADS, "a commit waits for little");
 
 /// The same content with small layers merged, and statistics that are not too old.

@@ -77,7 +77,7 @@ pub(crate) struct LayerGraph {
     pub graph: Snapshot,
     /// Its keys, where they are not too many.
     pub keys: Option<KeyFilter>,
-    /// Whether some edge is in a named graph, so that a scope may filter.
+    /// Whether some edge may be in a named graph, so that a scope may filter: its table names one.
     pub has_named: bool,
 }
 
@@ -123,7 +123,7 @@ pub struct Layer {
     /// many edges of both directions.
     pub(crate) graph_sizes: Vec<(VertexId, i64)>,
     pub(crate) edges: EdgeCounts,
-    /// Bytes held, of both graphs and the key changes.
+    /// Bytes held, of both graphs with their filters and the key changes.
     pub(crate) bytes: u64,
     /// The commits whose sum it is.
     pub(crate) commits: RangeInclusive<u64>,

@@ -60,8 +60,7 @@ impl<'v> Shares<'v> {
     }
 
     /// Takes a layer's part, where neither its index nor its filter tells that it has none. What was described together
-    /// has neighbouring ids, so that the index tells it of most batches, without a look at each key. (Where no
-    /// graph is named, a scope admits all rows of a layer or none, and there is nothing to be told of it.)
+    /// has neighbouring ids, so that the index tells it of most batches, without a look at each key.
     fn take_layer(
         &mut self,
         (layer, is_minus): (&'v LayerGraph, bool),
@@ -144,7 +143,8 @@ impl Version {
         Some((vertex, segment.direction))
     }
 
-    /// Whether some layer may have a say in what the list of this key holds, or in whether the scope filters it.
+    /// Whether some layer may have a say in what the list of this key holds, or in whether the scope filters it. (Where no
+    /// graph is named, a scope admits all rows of a layer or none, and there is nothing to be told of it.)
     fn is_touched(&self, segment: SegmentKey, key: VertexId) -> bool {
         let Some(name) = self.key_set_of(segment).filter(|_| !self.layers.is_empty()) else {
             return false;
