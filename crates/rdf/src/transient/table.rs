@@ -42,6 +42,11 @@ impl Kind {
     }
 }
 
+/// A column grows by one part in so many; each element is copied so many times on average.
+const GROWTH_SHARE: usize = 8;
+/// And by so many elements at least.
+const ROOM_MIN: usize = 256;
+
 /// A term: where its key ends, and who brought it.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -186,8 +191,10 @@ impl TermTable {
 
     /// Adds an entry behind the others.
     fn push(&mut self, kind: Kind, key: &[u8], holder: TermHolder) {
+        make_room(&mut self.keys, key.len());
         self.keys.extend_from_slice(key);
         let end = self.keys.len();
+        make_room(&mut self.entries, 1);
         self.entries.push(Entry { end, holder });
         let bytes = key.len() as u64 + ENTRY_BYTES;
         *self.held.entry(holder).or_default() += bytes;
@@ -213,6 +220,15 @@ impl TermTable {
 
     fn key_at(&self, place: usize) -> &[u8] {
         key_of(&self.entries, &self.keys, place)
+    }
+}
+
+/// Room for `more` behind a column, and for a share of it: a vector left to itself would double, and of a table that is
+/// swept whenever it has doubled half would never be used.
+fn make_room<T>(column: &mut Vec<T>, more: usize) {
+    if column.capacity() - column.len() < more {
+        let share = column.len() / GROWTH_SHARE;
+        column.reserve_exact(more.max(share).max(ROOM_MIN));
     }
 }
 
