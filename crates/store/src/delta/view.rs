@@ -146,7 +146,10 @@ impl Version {
     /// Whether some layer may have a say in what the list of this key holds, or in whether the scope filters it. (Where no
     /// graph is named, a scope admits all rows of a layer or none, and there is nothing to be told of it.)
     fn is_touched(&self, segment: SegmentKey, key: VertexId) -> bool {
-        let Some(name) = self.key_set_of(segment).filter(|_| !self.layers.is_empty()) else {
+        if self.layers.is_empty() {
+            return false;
+        }
+        let Some(name) = self.key_set_of(segment) else {
             return false;
         };
         self.layer_graphs().any(|(layer, _)| {
@@ -251,6 +254,21 @@ impl Version {
         scope: GraphScope<'_>,
         lists: &mut Lists<'v>,
     ) -> Result<(), Fault> {
+        if self.layers.is_empty() {
+            return self.base.fill_lists(segment, keys, scope, lists);
+        }
+        self.fill_layered(segment, keys, scope, lists)
+    }
+
+    /// The same where there are layers. Apart, so that a version without pays nothing for it.
+    #[inline(never)]
+    fn fill_layered<'v>(
+        &'v self,
+        segment: SegmentKey,
+        keys: &[VertexId],
+        scope: GraphScope<'_>,
+        lists: &mut Lists<'v>,
+    ) -> Result<(), Fault> {
         let is_touched = match keys {
             [key] => self.is_touched(segment, *key),
             _ => self.is_layered(segment),
@@ -269,7 +287,8 @@ impl Version {
             "rows are taken away from some that are there"
         );
         if std::ptr::eq(first.source.segment.side, self.base.side(segment.direction)) {
-            first.source.fill(keys, lists)?;
+            // Its code for the walk over a single graph, not a copy of it.
+            self.base.fill_lists(segment, keys, scope, lists)?;
             lists.note_exactness(is_exact);
         } else {
             first.source.fill_first(keys, is_exact, lists)?;

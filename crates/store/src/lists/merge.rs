@@ -291,8 +291,9 @@ impl<'v> ColumnRun<'v> for Gather<'_, 'v> {
     fn run<S: ByteSource<'v>, D: Decode>(self, source: S, decode: D) -> Self::Output {
         if *self.filter == Filter::Every {
             let codes = self.columns.neighbours.codes(source, decode, self.rows)?;
-            let ids = codes.iter().map(|&code| decode.id(code));
-            self.neighbours.extend(ids);
+            for &code in codes {
+                self.neighbours.push(decode.id(code));
+            }
             return Ok(());
         }
         let run = FilteredRows::new(self.filter, self.columns, source, decode, self.rows)?;
@@ -329,6 +330,7 @@ impl<'v> Lists<'v> {
     }
 
     /// [`Lists::expand`] where layers changed some of the lists.
+    #[inline(never)] // so that lists without changes pay nothing for it
     pub(super) fn expand_patched(
         &self,
         expand: &mut Expand<'_, 'v>,
@@ -399,6 +401,7 @@ impl<'v> Lists<'v> {
 
     /// Gives all of a short list to which layers only added, from its beginning, if there is room for it; how many rows that
     /// are.
+    #[inline(never)]
     fn expand_short(
         &self,
         expand: &mut Expand<'_, 'v>,
@@ -436,7 +439,7 @@ impl<'v> Lists<'v> {
             }
         }
         expand.neighbours.truncate(kept);
-        expand.rows.resize(expand.rows.len() + kept - begin, list);
+        expand.rows.extend(std::iter::repeat_n(list, kept - begin));
         Ok(Some(kept - begin))
     }
 
