@@ -31,7 +31,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Exit codes: 0 done, 1 failed, 2 usage, 3 configuration, 4 cannot bind or \
                   connect, 5 not authorised, 6 does not parse, 7 a limit was reached, 8 loaded with rejected \
-                  statements, 9 integrity check failed, 130/143 interrupted"
+                  statements, 9 integrity check failed, 130/143/129 interrupted"
 )]
 pub struct Arguments {
     /// Configuration file [default: somersault.toml, where there is one]

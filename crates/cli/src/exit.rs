@@ -2,7 +2,7 @@
 //!
 //! The codes are a contract: 0 done, 1 failed at run time, 2 usage, 3 configuration, 4 cannot bind
 //! or connect, 5 not authorised, 6 does not parse, 7 a limit was reached, 8 loaded with rejected statements, 9
-//! integrity check failed, 130 and 143 interrupted.
+//! integrity check failed, 130, 143 and 129 interrupted.
 
 use std::fmt;
 
@@ -28,6 +28,8 @@ pub enum Code {
     Rejected = 8,
     /// The store is damaged.
     Integrity = 9,
+    /// The terminal was closed.
+    HungUp = 129,
     /// Interrupted from the keyboard.
     Interrupted = 130,
     /// Told to end by the system.

@@ -1,10 +1,11 @@
-//! Ctrl-C and the system's request to end, for work that has something to tidy up, or an answer to
-//! end in good order.
+//! Ctrl-C, the system's request to end, and a terminal that is closed, for work that has something to tidy up, or an
+//! answer to end in good order.
 //!
-//! The first signal asks the work to stop; it removes what it has begun and ends with 130 or 143. A
+//! The first signal asks the work to stop; it removes what it has begun and ends with 130, 143 or 129. A
 //! second one ends the process at once, which loses nothing either: a load that was not completed
 //! has changed nothing. Who listens does so only as long as it looks: a signal that came after would be
-//! swallowed.
+//! swallowed. A closed terminal is no reason to end for who was started to outlive it (`nohup`): where the system says that
+//! its signal is ignored, it stays so.
 //!
 //! | who | touches | when |
 //! |---|---|---|
@@ -13,12 +14,32 @@
 
 use crate::exit::Code;
 use crate::stop::Stop;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::{SigId, flag, low_level};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// The signals that end what runs, and how it ends then.
+fn ending() -> &'static [(i32, Code)] {
+    const ALL: [(i32, Code); 3] = [
+        (SIGINT, Code::Interrupted),
+        (SIGTERM, Code::Terminated),
+        (SIGHUP, Code::HungUp),
+    ];
+    if is_ignored(SIGHUP) { &ALL[..2] } else { &ALL }
+}
+
+/// Whether who started this process had it ignore a signal; where the system does not say, it is left as it is, too.
+fn is_ignored(signal: i32) -> bool {
+    let Ok(status) = std::fs::read_to_string("/proc/self/status") else {
+        return true;
+    };
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_none_or(|mask| mask >> (signal - 1) & 1 == 1)
+}
 
 /// Whether a signal has come since it was made. Listens until it is dropped.
 #[derive(Debug, Default)]
@@ -32,7 +53,7 @@ impl Interrupt {
     pub fn listen() -> io::Result<Interrupt> {
         let mut interrupt = Interrupt::default();
         let again = Arc::new(AtomicBool::new(false));
-        for (signal, code) in [(SIGINT, Code::Interrupted), (SIGTERM, Code::Terminated)] {
+        for &(signal, code) in ending() {
             // In this order: the first signal finds `again` not raised, and raises it.
             let last = flag::register_conditional_shutdown(signal, code as i32, Arc::clone(&again));
             interrupt.handlers.push(last?);
@@ -68,15 +89,14 @@ pub struct Raising {
 impl Raising {
     /// Listens from now on, to the end of the process.
     pub fn listen(stop: Stop) -> io::Result<Raising> {
-        let mut signals = Signals::new([SIGINT, SIGTERM])?;
+        let ending = ending();
+        let mut signals = Signals::new(ending.iter().map(|(signal, _)| signal))?;
         let signal = Arc::new(AtomicUsize::new(0));
         let tell = Arc::clone(&signal);
         let wait = move || {
             for number in &mut signals {
-                let code = match number {
-                    SIGTERM => Code::Terminated,
-                    _ => Code::Interrupted,
-                };
+                let found = ending.iter().find(|(signal, _)| *signal == number);
+                let (_, code) = *found.expect("only these are listened for");
                 if tell.swap(code as usize, Ordering::Relaxed) != 0 {
                     std::process::exit(code as i32);
                 }
@@ -95,9 +115,7 @@ impl Raising {
 }
 
 fn told(signal: &AtomicUsize) -> Option<Code> {
-    match signal.load(Ordering::Relaxed) {
-        code if code == Code::Interrupted as usize => Some(Code::Interrupted),
-        code if code == Code::Terminated as usize => Some(Code::Terminated),
-        _ => None,
-    }
+    let told = signal.load(Ordering::Relaxed);
+    let codes = [Code::Interrupted, Code::Terminated, Code::HungUp];
+    codes.into_iter().find(|code| *code as usize == told)
 }
