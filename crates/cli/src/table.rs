@@ -3,7 +3,8 @@
 //! Columns are as wide as the rows of the first batch need, so the table streams: of an answer
 //! however long, one batch is held. On a terminal the table has lines around it and fits its
 //! width: cells that are too wide end with `…`, names are shortened by the prefixes that are
-//! declared, and numbers stand to the right. Elsewhere it is plain, and later cells that need more
+//! declared and where they are too wide in their middle, because those of a column begin alike and
+//! end differently, and numbers stand to the right. Elsewhere it is plain, and later cells that need more
 //! width push their line out, so that nothing of them is lost.
 //!
 //! Widths are counted in terminal cells, and control characters are shown as escapes, so no data
@@ -20,6 +21,8 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 const PLAIN_CELLS_MAX: usize = 60;
 /// Narrower than this no column is made to fit a terminal.
 const BOXED_CELLS_MIN: usize = 8;
+/// Of a name that is cut one part in so many is its beginning.
+const BEGINNING_SHARE: usize = 3;
 const _: () = assert!(
     BOXED_CELLS_MIN > 1,
     "a cell that is cut has room for more than the mark"
@@ -59,7 +62,18 @@ pub struct Table<W> {
 
 struct Cell {
     text: String,
-    is_number: bool,
+    content: Content,
+}
+
+/// What a cell has: where it stands in its column, and which part of it is shown where there is no room for all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Content {
+    /// To the left, from its beginning.
+    Words,
+    /// To the left, its beginning and its end.
+    Name,
+    /// To the right, from its beginning.
+    Number,
 }
 
 impl<W: Write> Table<W> {
@@ -71,9 +85,17 @@ impl<W: Write> Table<W> {
         );
         let mut table = Table::new(output, style);
         table.names = names.iter().map(|name| (*name).to_owned()).collect();
-        let word = |text: &String| Cell {
-            is_number: !text.is_empty() && text.chars().all(|c| c.is_ascii_digit()),
-            ..heading(text)
+        let word = |text: &String| {
+            let is_number = !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+            let content = match text.contains(':') && !text.contains(' ') {
+                _ if is_number => Content::Number,
+                true => Content::Name,
+                false => Content::Words,
+            };
+            Cell {
+                content,
+                ..heading(text)
+            }
         };
         let rows: Vec<Vec<Cell>> = rows
             .iter()
@@ -147,10 +169,13 @@ impl<W: Write> Table<W> {
         for (index, (cell, width)) in cells.iter().zip(widths).enumerate() {
             let is_last = index + 1 == cells.len();
             if self.style.is_boxed {
-                let text = cut(&cell.text, *width);
+                let text = match cell.content {
+                    Content::Name => cut_within(&cell.text, *width),
+                    Content::Words | Content::Number => cut(&cell.text, *width),
+                };
                 // A name may have no width at all.
                 let gap = " ".repeat(width.saturating_sub(text.width()));
-                let (before, after) = if cell.is_number {
+                let (before, after) = if cell.content == Content::Number {
                     (&*gap, "")
                 } else {
                     ("", &*gap)
@@ -229,10 +254,13 @@ impl Style {
             return heading(&term.to_string());
         }
         match term {
-            TermRef::NamedNode(name) => heading(&self.name(name)),
+            TermRef::NamedNode(name) => Cell {
+                content: Content::Name,
+                ..heading(&self.name(name))
+            },
             TermRef::Literal(literal) if is_number(literal.datatype(), literal.value()) => Cell {
                 text: literal.value().to_owned(),
-                is_number: true,
+                content: Content::Number,
             },
             TermRef::Literal(literal)
                 if literal.language().is_none() && literal.datatype() != XSD_STRING =>
@@ -299,7 +327,7 @@ fn heading(text: &str) -> Cell {
     };
     Cell {
         text,
-        is_number: false,
+        content: Content::Words,
     }
 }
 
@@ -338,6 +366,23 @@ pub fn cut(text: &str, width: usize) -> String {
     kept.push('…');
     assert!(kept.width() <= width.max(1), "what is cut fits");
     kept
+}
+
+/// As much of a name as fits: less of its beginning than of its end, with `…` between them.
+fn cut_within(name: &str, width: usize) -> String {
+    if name.width() <= width {
+        return name.to_owned();
+    }
+    let beginning = cut(name, width / BEGINNING_SHARE + 1);
+    let room = width.saturating_sub(beginning.width());
+    let mut end = name.len();
+    for (at, _) in name.char_indices().rev() {
+        if name[at..].width() > room {
+            break;
+        }
+        end = at;
+    }
+    format!("{beginning}{}", &name[end..])
 }
 
 #[cfg(test)]
@@ -432,6 +477,27 @@ mod tests {
         }
         table.finish().unwrap();
         assert!(String::from_utf8(output).unwrap().contains("(2 rows)"));
+    }
+
+    #[test]
+    fn names_that_are_cut_are_told_apart() {
+        let mut names = TermBuffer::new();
+        let people = ["Alice", "Bob", "日本語\u{2764}\u{fe0f}"];
+        for person in people {
+            names.push_iri(&format!("http://www.example.org/a/long/way/to/{person}"));
+        }
+        let text = printed(Style::boxed(30, Vec::new()), &["n"], vec![names]);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[3], "│ <http://…ong/way/to/Alice> │");
+        assert_eq!(lines[4], "│ <http://…/long/way/to/Bob> │");
+        assert!(lines.iter().all(|line| line.width() <= 30), "{text}");
+        for person in people {
+            let name = format!("<http://www.example.org/{person}>");
+            for width in 1..=40 {
+                let cut = cut_within(&name, width);
+                assert!(cut.width() <= width, "{cut} in {width}");
+            }
+        }
     }
 
     #[test]
