@@ -28,6 +28,6 @@ pub use door::{door, live_source};
 pub use following::Following;
 pub use items::{ItemsForm, ItemsInput};
 pub use listing::{Listed, print_all, print_one};
-pub use push::{ItemTime, PushOptions, Pusher};
-pub use time::{milliseconds, moment, now_ms, span, speed};
+pub use push::{ItemTime, PushAccount, PushOptions, Pusher};
+pub use time::{ahead, milliseconds, moment, now_ms, span, speed};
 pub use viewer::{End, View, Watch};

@@ -53,7 +53,7 @@ fn items(folder: &Path, stream: Stream, until_ms: u64) -> BTreeMap<u64, Vec<Time
     let bytes = read_decompressed(&file).expect("the recording");
     let name = file.to_string_lossy().into_owned();
     let mut batches: BTreeMap<u64, Vec<TimedQuads>> = BTreeMap::new();
-    for item in recorded(&name, BufReader::with_capacity(1 << 18, bytes)) {
+    for item in recorded(Some(&name), BufReader::with_capacity(1 << 18, bytes)) {
         let item = item.expect("a line of a recording");
         if item.time_ms >= until_ms {
             break;

@@ -55,7 +55,10 @@ fn recordings(folder: &Path, text: &str) -> Vec<Recording<'static>> {
                     absorb: (stream == Stream::Positions).then(Vec::new),
                     ..HubStream::new(&stream.iri())
                 },
-                items: Box::new(recorded(&name, BufReader::with_capacity(1 << 18, bytes))),
+                items: Box::new(recorded(
+                    Some(&name),
+                    BufReader::with_capacity(1 << 18, bytes),
+                )),
             }
         })
         .collect()

@@ -210,7 +210,7 @@ fn main() {
     for number in 1..=span.milliseconds / SLICE_MS {
         for (stream, slices, scope) in &mut recordings {
             let Some(slice) = slices.next() else { continue };
-            let items = recorded(stream.short_name(), &slice.bytes[..]);
+            let items = recorded(Some(stream.short_name()), &slice.bytes[..]);
             let items: Vec<_> = items.map(|item| item.expect("a line")).collect();
             let iri = stream.iri();
             let pushed = hub.push(&iri, "", Some(scope), &items, None);

@@ -6,14 +6,20 @@
 //! Redirects are followed here rather than by the library, because it would turn a POST that is
 //! moved from http to https into a GET without a query. The user's headers (which may carry a
 //! token) go along only to the same host, and never from https to http.
+//!
+//! **A server that starts.** The line after `somersault serve &` meets a port at which nobody listens for a moment, and then a
+//! server that opens its store. Both are waited for: the first on this machine alone and for a second, the second for
+//! as long as the answer may take.
 
 use super::{Endpoint, GRACE, Spent};
 use crate::exit::Code;
+use crate::say::say;
 use crate::stop::Stop;
 use crate::trouble::Trouble;
 use server::outbound::exchange::{self, Broken, IsStopped, field};
 use std::io::{self, Read};
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 use ureq::http::uri::{PathAndQuery, Uri};
 use ureq::http::{HeaderMap, Method, StatusCode, header};
 use ureq::{Agent, Body, RequestBuilder, SendBody, http};
@@ -21,6 +27,15 @@ use ureq::{Agent, Body, RequestBuilder, SendBody, http};
 const REDIRECTS_MAX: usize = 5;
 /// The end of an answer that is kept, to find in it why it broke off.
 const TAIL_BYTES: usize = 4 << 10;
+
+/// How long a port of this machine is looked at, at which nobody listens.
+const LISTEN_MAX: Duration = Duration::from_secs(1);
+/// How long a server may open its store, where the answer may take as long as it takes.
+const START_MAX: Duration = Duration::from_mins(1);
+/// The pause between two looks, where a server names none.
+const PAUSE: Duration = Duration::from_millis(50);
+/// As much of a refusal as is read.
+const REFUSAL_BYTES_MAX: u64 = 64 << 10;
 
 /// A head, and the body to come.
 pub(super) struct Response {
@@ -121,20 +136,25 @@ pub(super) fn send(
     stop: &Stop,
 ) -> Result<Response, Trouble> {
     let stop = stop.clone();
-    send_watched(endpoint, message, Box::new(move || stop.is_raised()))
+    send_watched(endpoint, message, move || stop.is_raised())
 }
 
 /// The same, for whoever stops to wait for reasons of its own.
 pub(super) fn send_watched(
     endpoint: &Endpoint,
     message: Message,
-    is_stopped: IsStopped,
+    is_stopped: impl Fn() -> bool + Send + Sync + 'static,
 ) -> Result<Response, Trouble> {
     let agent = agent(endpoint.timeout.map(|timeout| timeout + GRACE));
+    let is_stopped: Arc<dyn Fn() -> bool + Send + Sync> = Arc::new(is_stopped);
     let mut task = Task {
         endpoint: endpoint.clone(),
         message,
+        is_stopped: Arc::clone(&is_stopped),
+        begun: Instant::now(),
+        is_said: false,
     };
+    let is_stopped: IsStopped = Box::new(move || is_stopped());
     let (head, body) = exchange::begin(agent, is_stopped, move |agent| task.answer(agent))?;
     Ok(Response {
         status: head.status,
@@ -168,16 +188,17 @@ fn trouble(broken: &Broken) -> Trouble {
 struct Task {
     endpoint: Endpoint,
     message: Message,
+    is_stopped: Arc<dyn Fn() -> bool + Send + Sync>,
+    begun: Instant,
+    /// Whether it was said what is waited for.
+    is_said: bool,
 }
 
 impl Task {
     fn answer(&mut self, agent: &Agent) -> Result<http::Response<Body>, Trouble> {
         let mut url = self.endpoint.url.clone();
         for _ in 0..=REDIRECTS_MAX {
-            let response = match self.send(agent, &url) {
-                Ok(response) => response,
-                Err(error) => return Err(self.trouble(&url, &error)),
-            };
+            let response = self.send_to_started(agent, &url)?;
             if !matches!(response.status().as_u16(), 301 | 302 | 307 | 308) {
                 return Ok(response);
             }
@@ -198,6 +219,55 @@ impl Task {
             self.endpoint.url
         );
         Err(Trouble::new(Code::Connection, message))
+    }
+
+    /// Sends to a server that may be starting; see the head of this file.
+    fn send_to_started(
+        &mut self,
+        agent: &Agent,
+        url: &Uri,
+    ) -> Result<http::Response<Body>, Trouble> {
+        loop {
+            let is_sent_once = matches!(self.message.body, Sent::Stream(_));
+            let pause = match self.send(agent, url) {
+                Ok(response) if is_sent_once || response.status() != 503 => return Ok(response),
+                Ok(response) => {
+                    let (response, starting) = starting(response);
+                    let limit = self.endpoint.timeout.unwrap_or(START_MAX);
+                    match starting {
+                        Some((detail, pause)) if self.begun.elapsed() + pause < limit => {
+                            if !std::mem::replace(&mut self.is_said, true) {
+                                say!("somersault: waiting for {url}: {detail}");
+                            }
+                            pause
+                        }
+                        _ => return Ok(response),
+                    }
+                }
+                Err(error) if !is_sent_once && is_refused(&error) && is_here(url) => {
+                    if self.begun.elapsed() >= LISTEN_MAX {
+                        let message = format!(
+                            "{url}: cannot connect: nobody listens there; somersault serve starts a server"
+                        );
+                        return Err(Trouble::new(Code::Connection, message));
+                    }
+                    PAUSE
+                }
+                Err(error) => return Err(self.trouble(url, &error)),
+            };
+            self.pause(pause)?;
+        }
+    }
+
+    fn pause(&self, pause: Duration) -> Result<(), Trouble> {
+        let until = Instant::now() + pause;
+        while Instant::now() < until {
+            if (self.is_stopped)() {
+                return Err(trouble(&Broken::Stopped));
+            }
+            std::thread::sleep(PAUSE.min(until.saturating_duration_since(Instant::now())));
+        }
+        Ok(())
     }
 
     fn send(&mut self, agent: &Agent, url: &Uri) -> Result<http::Response<Body>, ureq::Error> {
@@ -257,6 +327,41 @@ impl Task {
             _ => Trouble::new(Code::Connection, format!("{url}: cannot connect: {error}")),
         }
     }
+}
+
+/// A refusal, and where it is that of a Somersault server that is starting: what it waits for, and when to ask again.
+fn starting(response: http::Response<Body>) -> (http::Response<Body>, Option<(String, Duration)>) {
+    let (head, mut body) = response.into_parts();
+    let mut text = Vec::new();
+    // What could be read before an error is all that there is to show.
+    let _ = body
+        .as_reader()
+        .take(REFUSAL_BYTES_MAX)
+        .read_to_end(&mut text);
+    let problem: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
+    let is_starting = problem["type"]
+        .as_str()
+        .is_some_and(|name| name.ends_with(":starting"));
+    let seconds = field(&head.headers, header::RETRY_AFTER)
+        .trim()
+        .parse()
+        .ok();
+    let pause = seconds.map_or(PAUSE, Duration::from_secs);
+    let detail = problem["detail"].as_str().unwrap_or_default();
+    let starting = is_starting.then(|| (detail.to_owned(), pause));
+    let body = Body::builder().data(text);
+    (http::Response::from_parts(head, body), starting)
+}
+
+fn is_refused(error: &ureq::Error) -> bool {
+    matches!(error, ureq::Error::Io(error) if error.kind() == io::ErrorKind::ConnectionRefused)
+}
+
+/// Whether a URL names a port of this machine.
+fn is_here(url: &Uri) -> bool {
+    let host = url.host().unwrap_or_default().trim_matches(['[', ']']);
+    let address: Result<std::net::IpAddr, _> = host.parse();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
 /// Where a redirect leads: another URL, or a path on the same host.

@@ -4,9 +4,9 @@
 //! its endpoint name the same. What is made or looked at comes back as the server's own JSON, which surfaces print or
 //! pass on: the server alone decides what a stream has.
 //!
-//! A push has three ends, because a source does something else after each: it was taken ([`Taken::Whole`]), it may be
-//! sent again later ([`Taken::Later`], statuses 429 and 503), or something in it is wrong ([`Taken::Refused`], 400).
-//! Everything else is a failure.
+//! A push has four ends, because a source does something else after each: it was taken ([`Taken::Whole`]), it may be
+//! sent again later ([`Taken::Later`], statuses 429 and 503), something in it is wrong ([`Taken::Refused`], 400), or the
+//! stream takes nothing of this source ([`Taken::Never`]). After a failure nobody knows.
 
 use super::change::{encoded, message};
 use super::exchange::{self, Incoming, Message, Sent};
@@ -59,6 +59,8 @@ pub enum Taken {
     },
     /// Something in it is wrong, and nothing was taken.
     Refused(Trouble),
+    /// Nothing was taken, whatever is in it: there is no such stream, or no right to push to it.
+    Never(Trouble),
 }
 
 impl Endpoint {
@@ -116,6 +118,9 @@ impl Endpoint {
         if response.is_success() {
             return read_document(&endpoint, &mut response.body).map(Taken::Whole);
         }
+        if status == 400 {
+            return Ok(Taken::Refused(problem::words(response)));
+        }
         let trouble = problem::trouble(&endpoint.url(), response);
         match status {
             429 | 503 => Ok(Taken::Later {
@@ -123,7 +128,7 @@ impl Endpoint {
                 is_full: status == 429,
                 trouble,
             }),
-            400 => Ok(Taken::Refused(trouble)),
+            401..500 => Ok(Taken::Never(trouble)),
             _ => Err(trouble),
         }
     }
@@ -196,7 +201,7 @@ impl Endpoint {
         &self,
         name: &str,
         seen: u64,
-        is_stopped: impl Fn() -> bool + Send + 'static,
+        is_stopped: impl Fn() -> bool + Send + Sync + 'static,
     ) -> Result<ReportBytes, Refusal> {
         let mut endpoint = self.beside(&format!("{}/reports", query_place(name)));
         let seen = HeaderValue::from(seen);
@@ -210,7 +215,7 @@ impl Endpoint {
             pause,
             trouble,
         };
-        let sent = exchange::send_watched(&endpoint, message, Box::new(is_stopped));
+        let sent = exchange::send_watched(&endpoint, message, is_stopped);
         let response = sent.map_err(|trouble| refusal(None, None, trouble))?;
         let (status, pause) = (response.status().as_u16(), response.retry_after());
         if !response.is_success() {

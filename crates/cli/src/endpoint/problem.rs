@@ -17,7 +17,16 @@ const BODY_BYTES_MAX: u64 = 64 << 10;
 const SHOWN_CHARS: usize = 600;
 
 /// The failure that a response reports.
-pub(super) fn trouble(url: &str, mut response: Response) -> Trouble {
+pub(super) fn trouble(url: &str, response: Response) -> Trouble {
+    let status = response.status();
+    let mut trouble = words(response);
+    let separator = if trouble.message.is_empty() { "" } else { ": " };
+    trouble.message = format!("{url}: {status}{separator}{}", trouble.message);
+    trouble
+}
+
+/// The same in the response's words alone, for what the user has sent himself.
+pub(super) fn words(mut response: Response) -> Trouble {
     let status = response.status();
     let mut body = Vec::new();
     // What could be read before an error is all that there is to show.
@@ -33,14 +42,13 @@ pub(super) fn trouble(url: &str, mut response: Response) -> Trouble {
         _ => None,
     };
     let further = fields.as_ref().map(further).unwrap_or_default();
-    let (words, position) = match fields {
+    let (message, position) = match fields {
         Some(Value::Object(fields)) => of_fields(&Value::Object(fields)),
         _ => (shown(&body), place(&body)),
     };
-    let separator = if words.is_empty() { "" } else { ": " };
     Trouble {
         code,
-        message: format!("{url}: {status}{separator}{words}"),
+        message,
         position: position.filter(|_| code == Code::Syntax),
         further,
     }

@@ -2,7 +2,7 @@
 //!
 //! Lines have whatever the server says; a table has what fits beside each other, and `show` has all of it.
 
-use super::time::moment;
+use super::time::{ahead, moment};
 use crate::table::{Style, Table};
 use serde_json::Value;
 use std::io::{self, Write};
@@ -113,11 +113,17 @@ fn word(name: &str, value: &Value) -> String {
                 .collect();
             words.join(", ")
         }
-        Value::Number(number) if MOMENTS.contains(&name) => {
-            number.as_u64().map_or_else(|| number.to_string(), moment)
-        }
+        Value::Number(number) if MOMENTS.contains(&name) => number
+            .as_u64()
+            .map_or_else(|| number.to_string(), place_in_time),
         other => other.to_string(),
     }
+}
+
+/// A moment, and how far it is ahead of the clock: a stream that is takes nothing of now.
+fn place_in_time(ms: u64) -> String {
+    let ahead = ahead(ms).map(|ahead| format!(" (+{ahead})"));
+    moment(ms) + &ahead.unwrap_or_default()
 }
 
 #[cfg(test)]

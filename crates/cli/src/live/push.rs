@@ -159,7 +159,7 @@ impl<'p> Pusher<'p> {
                 Taken::Later { pause, trouble, .. } => {
                     self.wait(pause, &trouble, &mut pausing)?;
                 }
-                Taken::Refused(trouble) => return Err(trouble),
+                Taken::Refused(trouble) | Taken::Never(trouble) => return Err(trouble),
             }
         }
     }
@@ -269,6 +269,7 @@ impl<'p> Pusher<'p> {
                     parts.push(part);
                 }
                 Taken::Refused(trouble) => self.refused(input, part, &trouble, &mut parts)?,
+                Taken::Never(trouble) => return Err(not_taken(input, &part, &trouble)),
             }
         }
         Ok(())
@@ -300,9 +301,13 @@ impl<'p> Pusher<'p> {
             return Ok(());
         };
         self.pass(input, &part);
-        let line = part.first_line + position.line.saturating_sub(1);
-        self.reject(input, line, Some(position.column), &trouble.message);
-        self.account.rejected += part.items().max(1) - 1;
+        let first = (trouble.message.clone(), position);
+        let said = trouble.further.len() as u64 + 1;
+        for (message, position) in std::iter::once(&first).chain(&trouble.further) {
+            let line = part.first_line + position.line.saturating_sub(1);
+            self.reject(input, line, Some(position.column), message);
+        }
+        self.account.rejected += part.items().max(said) - said;
         Ok(())
     }
 
@@ -483,9 +488,18 @@ fn say_progress(account: &PushAccount) {
 
 /// A failure that ends the push, with how far it came.
 fn lost(input: &ItemsInput, part: &ItemLines, trouble: &Trouble) -> Trouble {
+    ended(input, part, "was not taken, or nobody knows", trouble)
+}
+
+/// The same, where nothing of a part was taken.
+fn not_taken(input: &ItemsInput, part: &ItemLines, trouble: &Trouble) -> Trouble {
+    ended(input, part, "was not taken", trouble)
+}
+
+fn ended(input: &ItemsInput, part: &ItemLines, how: &str, trouble: &Trouble) -> Trouble {
     let (name, line) = (input.name(), part.first_line);
     let message = format!(
-        "{name}: what begins with line {line} was not taken, or nobody knows: {}",
+        "{name}: what begins with line {line} {how}: {}",
         trouble.message
     );
     Trouble::new(trouble.code, message)

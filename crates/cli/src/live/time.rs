@@ -8,6 +8,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Moments before this (in 1973) are numbers of a recording rather than dates (milliseconds).
 const DATES_FROM_MS: u64 = 100_000_000_000;
+/// So far the clocks of two machines may differ (milliseconds).
+const AHEAD_MIN_MS: u64 = 10_000;
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// A span of time of a flag (milliseconds).
@@ -60,6 +62,16 @@ pub fn moment(ms: u64) -> String {
     let (seconds, thousandths) = (ms % DAY_MS / 1000, ms % 1000);
     let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{thousandths:03}Z")
+}
+
+/// How far a moment is ahead of the clock, for people; `None` where it is not, or as clocks of two machines differ.
+pub fn ahead(ms: u64) -> Option<String> {
+    let ahead_ms = ms.saturating_sub(now_ms());
+    let unit = |unit_ms: u64, name: &str| {
+        (ahead_ms >= 2 * unit_ms).then(|| format!("{} {name}", ahead_ms / unit_ms))
+    };
+    let whole = unit(60 * 60 * 1000, "h").or_else(|| unit(60 * 1000, "min"));
+    whole.or_else(|| (ahead_ms >= AHEAD_MIN_MS).then(|| format!("{} s", ahead_ms / 1000)))
 }
 
 /// The date (year, month, day) of a day since 1970, by Hinnant's "chrono-compatible low-level date algorithms" (2013): a

@@ -99,10 +99,14 @@ pub fn run_watched(
     if is_for_people && !is_quiet {
         describe(&report);
     }
+    Ok(report)
+}
+
+/// Says so where a load has found nothing in what it was given.
+pub fn say_empty(report: &LoadReport) {
     if report.statements == 0 && report.rejected == 0 {
         say!("somersault: there was no statement in what was loaded");
     }
-    Ok(report)
 }
 
 /// Statements that were there already, or came more than once.
@@ -156,7 +160,9 @@ fn describe(report: &LoadReport) {
 
 /// The end of a load that may have left something out.
 pub fn finish(report: Result<LoadReport, Failure>) -> Outcome {
-    let message = match report?.rejected {
+    let report = report?;
+    say_empty(&report);
+    let message = match report.rejected {
         0 => return Ok(()),
         1 => "1 statement was left out".to_owned(),
         count => format!("{count} statements were left out"),

@@ -259,7 +259,8 @@ fn memory(
         }
     };
     let mut database = None;
-    input::run_watched("load", true, |watch| {
+    let has_sources = !sources.is_empty();
+    let report = input::run_watched("load", true, |watch| {
         let loaded = load_in_memory_then(sources, request, options, watch);
         let (opened, report) = loaded.map_err(|error| match error {
             MemoryError::Load(error) => input::failure(StoreError::Load(error)),
@@ -268,5 +269,8 @@ fn memory(
         database = Some(opened);
         Ok(report)
     })?;
+    if has_sources {
+        input::say_empty(&report);
+    }
     Ok(database.expect("a load that succeeds gives a database"))
 }

@@ -124,7 +124,7 @@ fn recordings(flags: &Flags) -> Result<Vec<Recording<'static>>, Failure> {
                 absorb: is_timing.then(Vec::new),
                 ..HubStream::new(iri)
             },
-            items: Box::new(recorded(file, lines)),
+            items: Box::new(recorded(Some(file), lines)),
         });
     }
     Ok(recordings)

@@ -9,16 +9,17 @@ use oxrdf::{BlankNode, GraphName, NamedNode, NamedOrBlankNode, Quad, TermRef};
 use rdf::nt::{Dialect, Parser, Statement};
 use std::io::{BufRead, Read};
 
+const LINE_FORM: &str = "a line is milliseconds since 1970, a tab, and a triple";
 /// A line is an item of one triple, whose strings have 16 MiB at most.
 const LINE_BYTES_MAX: u64 = 16 << 20;
 
-/// The items of a recording. `name` stands in messages.
+/// The items of a recording. Messages say its name and the place; without a name the place is the error's position alone.
 pub fn recorded<'r>(
-    name: &str,
+    name: Option<&str>,
     lines: impl BufRead + 'r,
 ) -> impl Iterator<Item = Result<TimedQuads, QueryError>> + 'r {
     Recorded {
-        name: name.to_owned(),
+        name: name.map(str::to_owned),
         lines,
         line: Vec::new(),
         number: 0,
@@ -53,7 +54,7 @@ pub fn statements(
 }
 
 struct Recorded<R> {
-    name: String,
+    name: Option<String>,
     lines: R,
     line: Vec<u8>,
     number: u64,
@@ -70,7 +71,10 @@ impl<R: BufRead> Iterator for Recorded<R> {
                 Ok(0) => return None,
                 Ok(_) => {}
                 Err(error) => {
-                    let message = format!("{}: {error}", self.name);
+                    let message = match &self.name {
+                        Some(name) => format!("{name}: {error}"),
+                        None => error.to_string(),
+                    };
                     return Some(Err(QueryError::new(Kind::of_io(&error), message)));
                 }
             }
@@ -89,14 +93,10 @@ impl<R: BufRead> Iterator for Recorded<R> {
 impl<R> Recorded<R> {
     fn item(&self) -> Result<TimedQuads, QueryError> {
         let tab = self.line.iter().position(|byte| *byte == b'\t');
-        let time = tab.and_then(|tab| std::str::from_utf8(&self.line[..tab]).ok());
-        let time_ms = time.and_then(|time| time.trim().parse::<u64>().ok());
-        let (Some(tab), Some(time_ms)) = (tab, time_ms) else {
-            return Err(self.wrong(
-                1,
-                "a line is milliseconds since the epoch, a tab, and a triple",
-            ));
+        let Some(tab) = tab else {
+            return Err(self.wrong(1, LINE_FORM));
         };
+        let time_ms = time_of(&self.line[..tab]).map_err(|why| self.wrong(1, &why))?;
         let mut parser = Parser::new(&self.line[tab + 1..], Dialect::NQuads, self.number);
         let columns = |column: u64| column + tab as u64 + 1;
         let statement = match parser.next() {
@@ -112,12 +112,30 @@ impl<R> Recorded<R> {
     }
 
     fn wrong(&self, column: u64, message: &str) -> QueryError {
-        let (name, line) = (&self.name, self.number);
-        let message = format!("{name}, line {line}, column {column}: {message}");
+        let line = self.number;
+        let message = match &self.name {
+            Some(name) => format!("{name}, line {line}, column {column}: {message}"),
+            None => message.to_owned(),
+        };
         let mut error = QueryError::new(Kind::Syntax, message);
         error.position = Some(Position { line, column });
         error
     }
+}
+
+/// What stands before the tab (milliseconds), or what is wrong with it.
+fn time_of(text: &[u8]) -> Result<u64, String> {
+    let text = String::from_utf8_lossy(text);
+    let text = text.trim();
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(LINE_FORM.to_owned());
+    }
+    if digits.len() < text.len() {
+        return Err(format!("the time {text} ms is before 1970"));
+    }
+    let time_ms = text.parse();
+    time_ms.map_err(|_| format!("the time {text} ms is later than any"))
 }
 
 fn quad_of(statement: &Statement<'_>) -> Option<Quad> {
@@ -151,7 +169,9 @@ mod tests {
             Ok(item) => Ok((item.time_ms, item.quads[0].to_string())),
             Err(error) => Err(error.message),
         };
-        recorded("s.nt.ts", text.as_bytes()).map(item).collect()
+        recorded(Some("s.nt.ts"), text.as_bytes())
+            .map(item)
+            .collect()
     }
 
     #[test]

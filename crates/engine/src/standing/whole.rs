@@ -195,7 +195,7 @@ mod tests {
         let query = read_standing(&database, text).unwrap();
         hub.register(query, "endless", 0).unwrap();
         let line = "100\t<urn:s> <urn:p> <urn:o> .";
-        let items: Vec<_> = recorded("test", line.as_bytes())
+        let items: Vec<_> = recorded(Some("test"), line.as_bytes())
             .map(Result::unwrap)
             .collect();
         hub.push("urn:a", "", None, &items, None).unwrap();

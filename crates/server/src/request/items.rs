@@ -213,9 +213,12 @@ impl ReadItems {
             Some(first) if self.items.is_empty() && self.watermark_ms.is_none() => {
                 let Rejection { position, message } = first;
                 let why = format!("no item of the body is well formed: {message}");
+                let also = self.rejections[1..].iter();
+                let also = also.map(|rejection| (&*rejection.message, rejection.position));
                 let problem = Problem::bad_request(why).at(Some(*position));
+                let problem = problem.and_also(also.clone());
                 Err(match message.as_str() {
-                    NO_TIME => no_time().at(Some(*position)),
+                    NO_TIME => no_time().at(Some(*position)).and_also(also),
                     message if message.starts_with(NO_TIME) => problem.with_hint(NO_TIME_HINT),
                     _ => problem,
                 })
@@ -254,7 +257,7 @@ struct ItemsReading<'b> {
 
 impl ItemsReading<'_> {
     fn lines(&mut self, text: &[u8]) -> Result<(), Problem> {
-        for (item, line) in recorded("the body", text).zip(lines_of_items(text)) {
+        for (item, line) in recorded(None, text).zip(lines_of_items(text)) {
             let item = item.and_then(|item| Live::check_time(item.time_ms).map(|()| item));
             match item {
                 Ok(item) => self.add(item)?,

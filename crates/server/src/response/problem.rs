@@ -239,6 +239,17 @@ impl Problem {
         self
     }
 
+    /// With what else is wrong (what, where).
+    pub fn and_also<'w>(mut self, wrong: impl Iterator<Item = (&'w str, Position)>) -> Problem {
+        self.0.further = wrong
+            .map(|(detail, position)| Also {
+                detail: detail.to_owned(),
+                position: LineColumn::of(position),
+            })
+            .collect();
+        self
+    }
+
     /// 503: too many queries wait already, or this one waited too long for its turn.
     pub fn overloaded(detail: &str) -> Problem {
         let title = "The server is busy";

@@ -56,8 +56,9 @@ fn feed_on(server: &Endpoint) -> Result<(), Trouble> {
     loop {
         let lines = events.next_lines().into_bytes();
         // Where there is no room the event is lost, and the next ones may find some.
-        if let Taken::Refused(trouble) = server.push(CAMPUS, &delivery, lines, &stop)? {
-            return Err(trouble);
+        match server.push(CAMPUS, &delivery, lines, &stop)? {
+            Taken::Refused(trouble) | Taken::Never(trouble) => return Err(trouble),
+            Taken::Whole(_) | Taken::Later { .. } => {}
         }
         std::thread::sleep(PAUSE);
     }

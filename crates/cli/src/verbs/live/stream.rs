@@ -8,7 +8,8 @@ use crate::arguments::{StreamCreate, StreamPush, StreamVerb};
 use crate::endpoint::Endpoint;
 use crate::exit::{Code, Failure, Outcome};
 use crate::live::{
-    ItemTime, ItemsForm, ItemsInput, Listed, PushOptions, Pusher, milliseconds, span, speed,
+    ItemTime, ItemsForm, ItemsInput, Listed, PushAccount, PushOptions, Pusher, ahead, milliseconds,
+    span, speed,
 };
 use crate::say::say;
 use crate::stop::Stop;
@@ -111,10 +112,11 @@ fn push(flags: &StreamPush, file: Option<&Path>) -> Outcome {
         sent.map(|()| pusher.finish())
     })?;
     if account.late > 0 {
-        let late = account.late;
+        say_late(&account);
+    } else if let Some(ahead) = account.latest_ms.and_then(ahead) {
         say!(
-            "somersault: {late} items came too late for any window; a stream with more --lateness, or with an earlier \
-             --begin, takes them"
+            "somersault: the latest item is {ahead} ahead of the clock: once the stream has come so far, items of now are too \
+             late for it"
         );
     }
     if account.needs_time {
@@ -130,6 +132,20 @@ fn push(flags: &StreamPush, file: Option<&Path>) -> Outcome {
             let message = format!("{count} lines were rejected");
             Err(Failure::new(Code::Rejected, message))
         }
+    }
+}
+
+fn say_late(account: &PushAccount) {
+    let late = account.late;
+    match account.sealed_ms.and_then(ahead) {
+        Some(ahead) => say!(
+            "somersault: {late} items came too late for any window: the stream is {ahead} ahead of the clock, because an \
+             item or a promise was; it goes on when the clock has come so far, or is dropped and made again"
+        ),
+        None => say!(
+            "somersault: {late} items came too late for any window; a stream with more --lateness, or with an earlier \
+             --begin, takes them"
+        ),
     }
 }
 
@@ -158,11 +174,21 @@ fn whole_where_times_are_within(
         ItemsForm::Statements(format) => is_named || format.has_graphs(),
         _ => false,
     };
-    let is_said = options.time != ItemTime::Unsaid && !is_named;
-    if is_said || !inputs.iter().any(|(_, form)| may_be(*form)) {
+    let is_said = options.time != ItemTime::Unsaid;
+    let is_within = (is_named || !is_said) && inputs.iter().any(|(_, form)| may_be(*form));
+    if !is_said && !is_within {
         return Ok(());
     }
     if server.stream(&options.stream, stop)?["arrival_time"] == true {
+        if is_said {
+            let stream = &options.stream;
+            say!(
+                "somersault: --time changes nothing: items of {stream} have the time of their arrival"
+            );
+        }
+        return Ok(());
+    }
+    if !is_within {
         return Ok(());
     }
     for (_, form) in inputs {

@@ -102,6 +102,6 @@ impl LineSource {
 
 /// The items of lines.
 pub(super) fn parsed(stream: Stream, slice: &Slice) -> Result<Vec<TimedQuads>, Failure> {
-    let items = recorded(stream.short_name(), &slice.bytes[..]);
+    let items = recorded(Some(stream.short_name()), &slice.bytes[..]);
     items.collect::<Result<_, _>>().map_err(failure)
 }

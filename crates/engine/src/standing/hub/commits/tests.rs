@@ -25,7 +25,7 @@ fn hub() -> (Database, Hub) {
 
 fn push(hub: &mut Hub, stream: &str, time_ms: u64) {
     let line = format!("{time_ms}\t<urn:s> <urn:at> \"{time_ms}\" .");
-    let items: Vec<_> = recorded("test", line.as_bytes())
+    let items: Vec<_> = recorded(Some("test"), line.as_bytes())
         .map(Result::unwrap)
         .collect();
     hub.push(stream, "", None, &items, None).unwrap();

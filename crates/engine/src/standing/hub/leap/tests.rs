@@ -43,7 +43,7 @@ fn ask(database: &Database, hub: &mut Hub, pragmas: &str, streams: &[&str]) {
 
 fn at(time_ms: u64) -> Vec<TimedQuads> {
     let line = format!("{time_ms}\t<urn:s> <urn:p> <urn:o> .");
-    recorded("test", line.as_bytes())
+    recorded(Some("test"), line.as_bytes())
         .map(Result::unwrap)
         .collect()
 }

@@ -51,7 +51,7 @@ fn items(second: u64, count: u64) -> Vec<TimedQuads> {
         )
         .unwrap();
     }
-    let items = recorded("test", lines.as_bytes());
+    let items = recorded(Some("test"), lines.as_bytes());
     items.map(Result::unwrap).collect()
 }
 
@@ -146,7 +146,7 @@ fn a_retained_triple_is_small() {
             )
             .unwrap();
         }
-        let read: Vec<_> = recorded("test", lines.as_bytes())
+        let read: Vec<_> = recorded(Some("test"), lines.as_bytes())
             .map(Result::unwrap)
             .collect();
         hub.push(FLOOD, "", None, &read, None).unwrap();
@@ -176,7 +176,10 @@ fn an_item_is_asked_for_with_all_its_terms() {
         format!("0\t<urn:s> <urn:p> <urn:o> <urn:{long}> ."),
     ] {
         let (_, mut hub) = bench(8 << 20);
-        let item = recorded("test", line.as_bytes()).next().unwrap().unwrap();
+        let item = recorded(Some("test"), line.as_bytes())
+            .next()
+            .unwrap()
+            .unwrap();
         let refused = hub.push(FLOOD, "", None, &[item], None).unwrap_err();
         assert_eq!(refused.kind, Kind::Memory, "{}", &line[..40]);
     }

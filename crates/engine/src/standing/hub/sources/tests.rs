@@ -33,7 +33,7 @@ fn bench(pool_bytes: u64, idle_ms: Option<u64>) -> (Database, Hub) {
 
 fn item(time_ms: u64) -> Vec<TimedQuads> {
     let line = format!("{time_ms}\t<urn:a> <urn:p> <urn:b> .\n");
-    recorded("test", line.as_bytes())
+    recorded(Some("test"), line.as_bytes())
         .map(Result::unwrap)
         .collect()
 }

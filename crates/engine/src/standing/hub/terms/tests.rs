@@ -76,7 +76,7 @@ impl Bench {
 
     /// Lines of milliseconds, a tab and a statement.
     fn push(&mut self, stream: &str, lines: &str) {
-        let items = recorded("test", lines.as_bytes());
+        let items = recorded(Some("test"), lines.as_bytes());
         let items: Vec<_> = items.collect::<Result<_, _>>().unwrap();
         self.hub.push(stream, "", None, &items, None).unwrap();
     }
@@ -477,7 +477,7 @@ fn terms_that_pass_by_make_room_for_others() {
     }
     let full = (0..9).map(|part| item(41_000 + part));
     let items = full.collect::<Vec<_>>().join("\n");
-    let items: Vec<_> = recorded("test", items.as_bytes())
+    let items: Vec<_> = recorded(Some("test"), items.as_bytes())
         .map(Result::unwrap)
         .collect();
     let refused = bench.hub.push(STREAM, "", None, &items, None).unwrap_err();
