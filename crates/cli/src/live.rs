@@ -7,12 +7,14 @@
 //! events:    bytes -> Server-Sent Events
 //! following: events of a query -> reports, over connections that break and come back
 //! screen:    the latest report as a table that is drawn anew in its place
+//! answer:    changes of a live query -> its answer
 //! viewer:    reports -> a screen or a pipe, until enough came
 //! listing:   streams and queries as tables for people, as lines of JSON for programs
 //! ```
 //!
 //! Memory is bounded everywhere: some batches of a push, and what one connection has brought of a subscription.
 
+mod answer;
 mod door;
 mod events;
 mod following;
@@ -25,7 +27,7 @@ mod time;
 mod viewer;
 
 pub use door::{door, live_source};
-pub use following::Following;
+pub use following::{Followed, Following};
 pub use items::{ItemsForm, ItemsInput};
 pub use listing::{Listed, print_all, print_one};
 pub use push::{ItemTime, PushAccount, PushOptions, Pusher};

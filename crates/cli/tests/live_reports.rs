@@ -195,6 +195,71 @@ fn a_query_that_is_given_lives_as_long_as_its_subscription() {
     );
 }
 
+/// Who comes or goes with a difference.
+fn changed<'v>(difference: &'v Value, how: &str) -> Vec<&'v str> {
+    assert_eq!(difference["type"], "difference", "{difference}");
+    let rows = difference[how]["bindings"].as_array().expect("rows");
+    let who = rows.iter().map(|row| row["who"]["value"].as_str());
+    who.map(|who| who.expect("an IRI")).collect()
+}
+
+#[test]
+fn a_query_without_windows_is_followed_as_the_store_changes() {
+    let served = Served::start();
+    let relay = Relay::before(&served.url);
+    let query = "SELECT ?who { ?who <urn:like> <urn:window> }";
+    let mut subscribed = Subscribed::start(&relay.url, &["--query", query, "--count", "3"]);
+    let first = subscribed.next();
+    assert_eq!(first["type"], "answer");
+    assert_eq!(found(&first), Vec::<&str>::new());
+    let like = |who: &str| format!("<{who}> <urn:like> <urn:window>");
+    served.done(&[
+        "update",
+        "--update",
+        &format!("INSERT DATA {{ {} }}", like("urn:a")),
+    ]);
+    assert_eq!(changed(&subscribed.next(), "added"), ["urn:a"]);
+    relay.cut();
+    subscribed.says("the connection broke");
+    let both = format!(
+        "DELETE DATA {{ {} }}; INSERT DATA {{ {} }}",
+        like("urn:a"),
+        like("urn:b")
+    );
+    served.done(&["update", "--update", &both]);
+    relay.mend();
+    let last = subscribed.next();
+    assert_eq!(changed(&last, "added"), ["urn:b"]);
+    assert_eq!(changed(&last, "removed"), ["urn:a"]);
+    assert_eq!(subscribed.code(), Some(0), "{}", subscribed.said());
+    assert_eq!(served.lines(&["cq", "list"]), Vec::<Value>::new());
+    served.fails(
+        &["subscribe", "--query", query, "--from", "3"],
+        2,
+        "--from is for reports",
+    );
+    let random = "SELECT (RAND() AS ?who) {}";
+    served.fails(
+        &["subscribe", "--query", random],
+        7,
+        "RAND cannot stand in a live query",
+    );
+}
+
+#[test]
+fn a_live_query_over_a_store_has_its_answer() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = folder.path().join("store");
+    let file = write(folder.path(), "a.nt", "<urn:a> <urn:like> <urn:b> .\n");
+    let loaded = common::run(["load", "-l", text(&store), text(&file)]);
+    assert_eq!(loaded.code, Some(0), "{}", loaded.errors);
+    let query = "SELECT ?who { ?who <urn:like> <urn:b> }";
+    let run = common::run(["subscribe", "-l", text(&store), "--query", query]);
+    assert_eq!(run.code, Some(0), "{}", run.errors);
+    let lines = json_lines(&run.output);
+    assert_eq!((lines.len(), found(&lines[0])), (1, vec!["urn:a"]));
+}
+
 /// Whether whoever started the tests had them, and so all that they start, ignore that a terminal is closed.
 fn outlives_its_terminal() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -203,18 +203,20 @@ pub struct CqNamed {
 #[command(
     after_help = "On a terminal the latest report is a table that is drawn anew in its place; elsewhere each report is a line of \
                   JSON, with its number. A connection that breaks is made again, and reports go on behind the last one. A query \
-                  that is given here is registered for as long as this runs. Ctrl-C ends it.\n\nExamples:\n  \
+                  that is given here is registered for as long as this runs; one without windows is followed as the store \
+                  changes: its answer comes first, and then each difference. Ctrl-C ends it.\n\nExamples:\n  \
         somersault subscribe likes\n  \
         somersault subscribe likes --from 120 --count 10 > reports.ndjson\n  \
         somersault subscribe --query 'SELECT ?who FROM NAMED WINDOW <urn:w> ON <urn:likes>\n    \
-            [RANGE PT10S STEP PT1S] WHERE { WINDOW <urn:w> { ?who <urn:like> ?what } }'"
+            [RANGE PT10S STEP PT1S] WHERE { WINDOW <urn:w> { ?who <urn:like> ?what } }'\n  \
+        somersault subscribe --query 'SELECT ?who { ?who <urn:like> ?what }'"
 )]
 #[allow(clippy::struct_field_names)] // fields are named as the flags are
 pub struct Subscribe {
     /// The registered query's name
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
-    /// A query to register for as long as this runs
+    /// A query to register for as long as this runs, or without windows to follow as the store changes
     #[arg(short, long, value_name = "TEXT")]
     pub query: Option<String>,
     /// A file with such a query; - is standard input
@@ -223,7 +225,7 @@ pub struct Subscribe {
     /// The number of the first report that is wanted [default: the first that is kept]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub from: Option<u64>,
-    /// End after so many reports
+    /// End after so many reports, or answers and differences
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub count: Option<u64>,
     /// End after so long; exit code 7 where --count reports have not come [default: without end]

@@ -25,6 +25,7 @@ const DOCUMENT_BYTES_MAX: u64 = 64 << 20;
 const EVENTS: &str = "text/event-stream";
 const STREAMS: &str = "api/v1/streams";
 const QUERIES: &str = "api/v1/continuous";
+const LIVE: &str = "api/v1/subscribe";
 
 /// What a push says besides its items.
 #[derive(Clone, Debug, Default)]
@@ -203,27 +204,47 @@ impl Endpoint {
         seen: u64,
         is_stopped: impl Fn() -> bool + Send + Sync + 'static,
     ) -> Result<ReportBytes, Refusal> {
-        let mut endpoint = self.beside(&format!("{}/reports", query_place(name)));
+        let endpoint = self.beside(&format!("{}/reports", query_place(name)));
         let seen = HeaderValue::from(seen);
-        endpoint
-            .headers
-            .push((HeaderName::from_static("last-event-id"), seen));
-        let mut message = bare(Method::GET);
+        endpoint.events(bare(Method::GET), Some(seen), is_stopped)
+    }
+
+    /// The answer of a query and its changes behind the event of this id, as [`Endpoint::reports`].
+    pub fn changes(
+        &self,
+        text: &str,
+        seen: Option<&str>,
+        is_stopped: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Result<ReportBytes, Refusal> {
+        let message = message("application/sparql-query", Sent::Text(text.to_owned()));
+        // An id that the server gave is a header's value.
+        let seen = seen.and_then(|id| HeaderValue::from_str(id).ok());
+        self.beside(LIVE).events(message, seen, is_stopped)
+    }
+
+    fn events(
+        mut self,
+        mut message: Message,
+        seen: Option<HeaderValue>,
+        is_stopped: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Result<ReportBytes, Refusal> {
+        let last_id = HeaderName::from_static("last-event-id");
+        self.headers.extend(seen.map(|seen| (last_id, seen)));
         EVENTS.clone_into(&mut message.accept);
         let refusal = |status, pause, trouble| Refusal {
             status,
             pause,
             trouble,
         };
-        let sent = exchange::send_watched(&endpoint, message, is_stopped);
+        let sent = exchange::send_watched(&self, message, is_stopped);
         let response = sent.map_err(|trouble| refusal(None, None, trouble))?;
         let (status, pause) = (response.status().as_u16(), response.retry_after());
         if !response.is_success() {
-            let trouble = problem::trouble(&endpoint.url(), response);
+            let trouble = problem::trouble(&self.url(), response);
             return Err(refusal(Some(status), pause, trouble));
         }
         if response.media_type() != EVENTS {
-            return Err(refusal(Some(status), None, foreign(&endpoint)));
+            return Err(refusal(Some(status), None, foreign(&self)));
         }
         Ok(ReportBytes(response.body))
     }

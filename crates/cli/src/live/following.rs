@@ -1,4 +1,4 @@
-//! The reports of a query, one after the other, over connections that break and come back.
+//! The reports of a query, or the changes of an answer, one after the other, over connections that break and come back.
 //!
 //! ```text
 //! connect --> read events --> reports, in the order of their numbers
@@ -8,7 +8,8 @@
 //!
 //! A new connection says which report was seen last (`Last-Event-ID`), so none comes twice and none is left out without
 //! being said: what the server does not keep any more is a [`Heard::Missed`], and where numbers begin again
-//! (a query of the same name on a server that was started anew) that is a [`Heard::Anew`].
+//! (a query of the same name on a server that was started anew) that is a [`Heard::Anew`]. Changes of a live query are
+//! counted here; where the server does not know any more what was seen, the whole answer comes again.
 //!
 //! The first connection is not tried twice, unless the server says that it is starting: an address that is wrong shows at
 //! once.
@@ -35,12 +36,24 @@ const CONNECT_MAX: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_millis(25);
 const READ_BYTES: usize = 64 << 10;
 
+/// How long the first answer of a live query may take: as long as its server lets it.
+const ANSWER_MAX: Duration = Duration::from_mins(10);
+
+/// What is followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Followed {
+    /// The reports of the registered query of this name.
+    Registered(String),
+    /// The answer of this query, and how it changes.
+    Live(String),
+}
+
 /// What is heard of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heard {
-    /// A report.
+    /// A report, or the answer of a live query or a change of it.
     Report {
-        /// Its number.
+        /// Its number; how many came with it, of a live query.
         number: u64,
         /// It, as one line of JSON.
         line: String,
@@ -69,9 +82,11 @@ pub enum Heard {
 /// Follows the reports of a query.
 pub struct Following {
     endpoint: Endpoint,
-    query: String,
+    followed: Followed,
     /// The number of the last report.
     seen: u64,
+    /// The id of the last event of a live query.
+    last_id: Option<String>,
     patience: Patience,
     connection: Option<Connected>,
     heard: VecDeque<Heard>,
@@ -106,13 +121,14 @@ impl Patience {
 }
 
 impl Following {
-    /// Follows a query behind the report with number `seen`. Nothing is asked yet.
-    pub fn new(endpoint: Endpoint, query: String, seen: u64, stop: &Stop) -> Following {
+    /// Follows a query behind the report with number `seen`, a live one from its answer. Nothing is asked yet.
+    pub fn new(endpoint: Endpoint, followed: Followed, seen: u64, stop: &Stop) -> Following {
         Following {
             // The body is the subscription, and has no end.
             endpoint: endpoint.without_limit(),
-            query,
+            followed,
             seen,
+            last_id: None,
             patience: Patience {
                 stop: stop.clone(),
                 until: Arc::new(Mutex::new(Instant::now())),
@@ -125,9 +141,17 @@ impl Following {
         }
     }
 
-    /// The query's name.
-    pub fn query(&self) -> &str {
-        &self.query
+    /// What to call it.
+    pub fn title(&self) -> &str {
+        match &self.followed {
+            Followed::Registered(name) => name,
+            Followed::Live(_) => "answer",
+        }
+    }
+
+    /// Whether the changes of an answer come, and no reports.
+    pub fn is_live(&self) -> bool {
+        matches!(self.followed, Followed::Live(_))
     }
 
     /// The number of the last report that was heard of and given, or after which it began.
@@ -146,7 +170,7 @@ impl Following {
 
     /// Follows a query of this name from its beginning: it was registered anew.
     pub fn begin_again(&mut self, query: String) {
-        self.query = query;
+        self.followed = Followed::Registered(query);
         self.seen = 0;
         self.connection = None;
         self.resume_at = None;
@@ -179,11 +203,14 @@ impl Following {
     }
 
     fn connect(&mut self) -> Result<(), Trouble> {
-        self.patience.set(Instant::now() + CONNECT_MAX);
+        self.patience.set(Instant::now() + self.connect_max());
         let patience = self.patience.clone();
-        let asked = self
-            .endpoint
-            .reports(&self.query, self.seen, move || patience.is_over());
+        let is_stopped = move || patience.is_over();
+        let (endpoint, last_id) = (&self.endpoint, self.last_id.as_deref());
+        let asked = match &self.followed {
+            Followed::Registered(name) => endpoint.reports(name, self.seen, is_stopped),
+            Followed::Live(text) => endpoint.changes(text, last_id, is_stopped),
+        };
         let refusal = match asked {
             Ok(bytes) => {
                 self.connection = Some(Connected {
@@ -200,6 +227,14 @@ impl Following {
             Err(refusal) => refusal,
         };
         self.refused(refusal)
+    }
+
+    fn connect_max(&self) -> Duration {
+        if self.is_live() {
+            ANSWER_MAX
+        } else {
+            CONNECT_MAX
+        }
     }
 
     fn refused(&mut self, refusal: Refusal) -> Result<(), Trouble> {
@@ -224,7 +259,7 @@ impl Following {
                 let why = match trouble.code {
                     // Nobody stopped it: it took too long.
                     Code::Interrupted => {
-                        let seconds = CONNECT_MAX.as_secs();
+                        let seconds = self.connect_max().as_secs();
                         format!("{}: no answer within {seconds} s", self.endpoint.url())
                     }
                     _ => trouble.message,
@@ -233,7 +268,7 @@ impl Following {
                 Ok(())
             }
             None if trouble.code == Code::Interrupted => {
-                let seconds = CONNECT_MAX.as_secs();
+                let seconds = self.connect_max().as_secs();
                 let message = format!("{}: no answer within {seconds} s", self.endpoint.url());
                 Err(Trouble::new(Code::Connection, message))
             }
@@ -311,11 +346,17 @@ impl Following {
                 let count = member("missed").as_u64().unwrap_or(0);
                 self.heard.push_back(Heard::Missed(count));
             }
-            "gone" => {
+            "gone" | "ended" => {
                 let detail = member("detail");
                 let detail = detail.as_str().unwrap_or("the query was dropped");
                 self.heard.push_back(Heard::Gone(detail.to_owned()));
                 self.connection = None;
+            }
+            "answer" | "difference" => {
+                self.last_id = event.id;
+                self.seen += 1;
+                let (number, line) = (self.seen, event.data);
+                self.heard.push_back(Heard::Report { number, line });
             }
             "" => {
                 let id = event.id.as_ref().and_then(|id| id.parse().ok());

@@ -14,6 +14,7 @@
 //! That holds as long as no line is folded: lines are cut to the width of the terminal, and a frame has fewer of them than
 //! the terminal. A terminal of another size than before has folded what was drawn; it is cleared.
 
+use super::answer::LiveAnswer;
 use super::report::{Report, Said};
 use super::time::moment;
 use crate::table::{Style, Table, cut};
@@ -52,6 +53,10 @@ pub struct Shown {
     pub query: String,
     /// The latest report: its number and its line.
     pub report: Option<(u64, String)>,
+    /// Whether it is a live query, which has no reports.
+    pub is_live: bool,
+    /// Its answer.
+    pub answer: LiveAnswer,
     /// Reports that were not kept (count).
     pub missed: u64,
     /// What else there is to say.
@@ -67,7 +72,16 @@ impl Shown {
         let mut head = self.query.clone();
         let mut lines = Vec::new();
         match &self.report {
-            None => head.push_str("  no report yet"),
+            None => match self.answer.title() {
+                None => head.push_str(self.nothing_yet()),
+                Some(title) => {
+                    let _ = write!(head, "  {title}");
+                    match self.answer.said(rows_max) {
+                        Ok(said) => lines = self.said(said, &mut head, size),
+                        Err(why) => lines.push(format!("the answer cannot be read: {why}")),
+                    }
+                }
+            },
             Some((number, line)) => {
                 let _ = write!(head, "  report {number}");
                 match Report::read(line, rows_max) {
@@ -97,6 +111,14 @@ impl Shown {
             .collect()
     }
 
+    fn nothing_yet(&self) -> &'static str {
+        if self.is_live {
+            "  none yet"
+        } else {
+            "  no report yet"
+        }
+    }
+
     fn body(&self, report: Report, head: &mut String, size: Size) -> Vec<String> {
         if let Some(close) = report.close_ms {
             let _ = write!(head, "  {}", moment(close));
@@ -104,7 +126,11 @@ impl Shown {
         if let Some(before) = report.incomplete_before_ms {
             let _ = write!(head, "  (without what came before {})", moment(before));
         }
-        match report.said {
+        self.said(report.said, head, size)
+    }
+
+    fn said(&self, said: Said, head: &mut String, size: Size) -> Vec<String> {
+        match said {
             Said::Failure(why) => vec![format!("it failed: {why}")],
             Said::Boolean(value) => vec![value.to_string()],
             Said::Rows { names, rows, count } => {

@@ -1,8 +1,8 @@
 //! A subscription as it is watched: reports to a terminal or into a pipe, until enough came, the time is over, or there are
 //! none any more.
 //!
-//! A terminal shows the latest report, drawn some times a second at most, however many come. A pipe gets each report as a
-//! line of JSON with its `number`; what else there is to say goes to standard error.
+//! A terminal shows the latest report, or the answer of a live query as it is now, drawn some times a second at most, however many come. A pipe gets each report as a
+//! line of JSON with its `number`, each change of an answer as it came; what else there is to say goes to standard error.
 
 use super::following::{Following, Heard};
 use super::screen::{LiveScreen, Shown, Size};
@@ -151,13 +151,21 @@ impl<'w> Watch<'w> {
         self.came += 1;
         match &mut self.view {
             View::Screen(_, shown) => {
-                shown.report = Some((number, line));
                 shown.note.clear();
+                if !self.following.is_live() {
+                    shown.report = Some((number, line));
+                } else if let Err(why) = shown.answer.take(&line) {
+                    shown.note = format!("what came cannot be read: {why}");
+                }
                 self.is_stale = true;
                 Ok(())
             }
             View::Lines(output) => {
-                writeln!(output, "{}", numbered(number, &line))?;
+                if self.following.is_live() {
+                    writeln!(output, "{line}")?;
+                } else {
+                    writeln!(output, "{}", numbered(number, &line))?;
+                }
                 if self.following.has_more() {
                     return Ok(());
                 }
@@ -197,7 +205,8 @@ impl<'w> Watch<'w> {
             Some(passed) => passed >= LOOK,
         };
         if is_due {
-            self.following.query().clone_into(&mut shown.query);
+            self.following.title().clone_into(&mut shown.query);
+            shown.is_live = self.following.is_live();
             screen.draw(shown, Size::of_terminal())?;
             (self.drawn_at, self.is_stale) = (Some(now), false);
         }

@@ -10,7 +10,7 @@ use super::vocabulary::{Vocabulary, names};
 use crate::endpoint::Endpoint;
 use crate::exit::{Code, Failure, Outcome};
 use crate::format::{AnswerFormat, Family, default_format};
-use crate::live::{Following, Listed, View, Watch, live_source, print_all};
+use crate::live::{Followed, Following, Listed, View, Watch, live_source, print_all};
 use crate::printer::{Output, Printer};
 use crate::say::say;
 use crate::source::{Answered, Changed, Source};
@@ -478,7 +478,8 @@ impl Session {
     /// `.subscribe`. Ctrl-C ends it, and a script with it.
     fn subscribe(&mut self, name: &str, count: Option<u64>) -> Outcome {
         let server = live_source(&self.source)?;
-        let following = Following::new(server.clone(), name.to_owned(), 0, &self.stop);
+        let followed = Followed::Registered(name.to_owned());
+        let following = Following::new(server.clone(), followed, 0, &self.stop);
         let view = if self.is_on_terminal && self.output.is_none() {
             let prefixes = lock(&self.prefixes);
             let declared = prefixes.declared();

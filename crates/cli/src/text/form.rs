@@ -48,6 +48,15 @@ pub fn form(text: &str) -> Option<Form> {
     significant.take_while(in_prologue).find_map(of_word)
 }
 
+/// The words of which a query that reads windows of streams has one, in whatever dialect, and no other query has any.
+const OF_STREAMS: [&str; 3] = ["STREAM", "WINDOW", "REGISTER"];
+
+/// Whether a query reads windows of streams.
+pub fn reads_windows(text: &str) -> bool {
+    let is_of_streams = |piece: Piece<'_>| OF_STREAMS.iter().any(|word| piece.is_word(word));
+    pieces(text).any(is_of_streams)
+}
+
 /// The form that a token begins.
 pub(super) fn of_word(token: Piece<'_>) -> Option<Form> {
     let is = |word| token.is_word(word);
@@ -83,5 +92,20 @@ mod tests {
         assert_eq!(form("PREFIX a: <b>"), None);
         assert_eq!(form("{ SELECT * {} }"), None);
         assert_eq!(form("INSERT DATA {}"), Some(Form::Update));
+    }
+
+    #[test]
+    fn windows_are_words_and_no_names() {
+        let plain =
+            "# STREAM\nSELECT ?stream { ?stream window:stream <STREAM> , 'WINDOW', stream: }";
+        assert!(!reads_windows(plain));
+        for text in [
+            "SELECT * FROM NAMED window <w> ON <s> [RANGE PT1S STEP PT1S] {}",
+            "SELECT * FROM STREAM <s> [RANGE 1s STEP 1s] {}",
+            "SELECT * { STREAM <s> [NOW] {} }",
+            "REGISTER QUERY q AS SELECT * {}",
+        ] {
+            assert!(reads_windows(text), "{text}");
+        }
     }
 }

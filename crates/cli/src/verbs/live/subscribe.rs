@@ -1,18 +1,19 @@
-//! `subscribe`: the reports of a registered query, or of one that is registered for as long as this runs.
+//! `subscribe`: the reports of a registered query, or of one that is registered for as long as this runs; of a query
+//! without windows its answer, and how it changes with the store.
 //!
-//! A query that is given is dropped at the end, whatever the end is: enough reports, a signal, a reader of the output
+//! A query that is registered here is dropped at the end, whatever the end is: enough reports, a signal, a reader of the output
 //! that has gone away. Where its server was started anew meanwhile and has forgotten it, it is registered again.
 //!
 //! Nobody pushes to a store that this process holds, so a subscription to it ends when the reports that are there are out, unless
-//! one of the query's streams goes on with the clock.
+//! one of the query's streams goes on with the clock; a live query there has its first answer and no other.
 
 use super::{Streams, server};
 use crate::arguments::Subscribe as Flags;
-use crate::exit::{Failure, Outcome};
-use crate::live::{End, Following, View, Watch, span};
+use crate::exit::{Code, Failure, Outcome};
+use crate::live::{End, Followed, Following, View, Watch, span};
 use crate::say::say;
 use crate::stop::Stop;
-use crate::text::declared;
+use crate::text::{declared, reads_windows};
 use crate::trouble::Trouble;
 use crate::verbs::query::{read_text, stoppable};
 use std::io::{self, BufWriter, IsTerminal};
@@ -36,7 +37,8 @@ pub fn run(flags: &Flags, file: Option<&Path>) -> Outcome {
     };
     stoppable(|stop| {
         let ended = match &text {
-            Some(text) => given(flags, &server, text, deadline, stop),
+            Some(text) if reads_windows(text) => given(flags, &server, text, deadline, stop),
+            Some(text) => live(flags, &server, text, deadline, stop),
             None => named(flags, &server, deadline, stop),
         };
         ended.map_err(|trouble| trouble.into_failure(text.as_deref().unwrap_or_default()))
@@ -59,7 +61,26 @@ fn named(
     } else {
         view("")
     };
-    let watch = watch(flags, server, name, view, deadline, stop);
+    let followed = Followed::Registered(name.to_owned());
+    let watch = watch(flags, server, followed, view, deadline, stop);
+    watch.until(last).run()?.outcome(flags.count)
+}
+
+/// Follows the answer of a query without windows.
+fn live(
+    flags: &Flags,
+    server: &Streams,
+    text: &str,
+    deadline: Option<Instant>,
+    stop: &Stop,
+) -> Result<(), Trouble> {
+    if flags.from.is_some() {
+        let message = "--from is for reports, which registered queries have; a live query begins with its answer";
+        return Err(Trouble::new(Code::Usage, message));
+    }
+    let followed = Followed::Live(text.to_owned());
+    let watch = watch(flags, server, followed, view(text), deadline, stop);
+    let last = server.is_own().then_some(1);
     watch.until(last).run()?.outcome(flags.count)
 }
 
@@ -77,7 +98,8 @@ fn given(
     };
     let name = registered.name.clone();
     let last = last(server, &name, stop)?;
-    let mut watch = watch(flags, server, &name, view(text), deadline, stop).until(last);
+    let followed = Followed::Registered(name);
+    let mut watch = watch(flags, server, followed, view(text), deadline, stop).until(last);
     loop {
         match watch.run()? {
             End::Unknown(_) => {
@@ -111,13 +133,13 @@ fn last(server: &Streams, name: &str, stop: &Stop) -> Result<Option<u64>, Troubl
 fn watch<'w>(
     flags: &Flags,
     server: &Streams,
-    name: &str,
+    followed: Followed,
     view: View<'w>,
     deadline: Option<Instant>,
     stop: &Stop,
 ) -> Watch<'w> {
     let seen = flags.from.map_or(0, |from| from.saturating_sub(1));
-    let following = Following::new((**server).clone(), name.to_owned(), seen, stop);
+    let following = Following::new((**server).clone(), followed, seen, stop);
     Watch::new(following, view, flags.count, deadline)
 }
 

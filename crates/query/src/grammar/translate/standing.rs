@@ -352,7 +352,7 @@ impl Translation<'_> {
                 ParseErrorKind::Standing,
                 self.tree.range(form).start,
                 "this query reads no window of a stream, so nothing would ever start it: add FROM STREAM <s> [RANGE 10s \
-                 STEP 1s], or ask it as an ordinary query"
+                 STEP 1s], or follow its answer as a live query (/api/v1/subscribe)"
                     .to_owned(),
             ));
         };
