@@ -71,5 +71,5 @@ pub use store_write::{
 };
 pub use update::{RunningUpdate, UpdateRequest, check_update};
 pub(crate) use writer::Writer;
-pub(crate) use writer::beside::{Beside, Image, Keeper};
+pub(crate) use writer::beside::{Beside, Image, Keeper, TakePiece};
 pub(crate) use writer::kept::KeptVersions;

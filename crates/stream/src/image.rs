@@ -66,7 +66,7 @@ impl ImageItems {
     }
 
     /// The items of one part after the other.
-    pub fn parts(&self) -> impl Iterator<Item = Cow<'_, Items>> {
+    pub fn parts(&self) -> impl ExactSizeIterator<Item = Cow<'_, Items>> {
         self.parts.iter().map(|part| match part {
             ImagePart::Plain(items) => Cow::Borrowed(&**items),
             ImagePart::Columns(columns, slice) => {

@@ -21,6 +21,7 @@
 //!
 //! What goes wrong here costs time and memory, no data: it is said in the figures, and tried again.
 
+use super::writer::beside::Kept;
 use super::writer::{Staged, StoreHandle, TURN_LAYERS, Writer, frozen_layers};
 use crate::error::{Kind, QueryError};
 use crate::moment::files::write_graph;
@@ -38,6 +39,7 @@ use store::delta::checkpoint::write_base;
 use store::delta::dictionary::Spilling;
 use store::delta::merge::plan_merge;
 use store::delta::{Layer, merge};
+use store::directory::beside::BesideWriter;
 use store::directory::{self, LostError, begin_locked};
 use store::load::open_parts;
 use store::parts::MemoryParts;
@@ -378,7 +380,6 @@ impl Writer {
         let (graph, kept) = self.beside.frozen(&|| self.freeze())?;
         let number = graph.snapshot.number();
         let _thaw = Thaw(self, number);
-        let kept = kept.bytes(&graph.dictionary)?;
         if graph.snapshot.layers().is_empty() && kept.is_empty() {
             return Ok(());
         }
@@ -437,7 +438,7 @@ impl Writer {
         &self,
         home: &StoreHandle,
         graph: &Graph,
-        kept: &[u8],
+        kept: &Kept,
     ) -> Result<(Snapshot, Dictionary), QueryError> {
         let lost = |error: LostError| QueryError::new(Kind::ReadOnly, error);
         // What lies there now may be another store, which is not ours to write into.
@@ -449,7 +450,11 @@ impl Writer {
             directory: generation.directory(),
         };
         write_graph(graph, &generation, spilling, &|| self.wakeup.is_closing())?;
-        store::directory::beside::write(&generation, kept).map_err(failed)?;
+        let mut beside = BesideWriter::new(&generation);
+        kept.write(&graph.dictionary, &mut |piece| {
+            beside.append(piece).map_err(failed)
+        })?;
+        beside.finish().map_err(failed)?;
         // What was written may have been zeros in place of a file's bytes.
         graph.sound()?;
         home.lock.look(&*home.disk).map_err(lost)?;

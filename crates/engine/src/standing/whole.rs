@@ -156,7 +156,11 @@ fn advanced(
     let mut image = hub.image()?;
     image.journals = journals.lock().clone();
     let graph = database.graph();
-    let beside = image.encode(&graph.dictionary)?;
+    let mut beside = Vec::new();
+    image.encode(&graph.dictionary, &mut |piece| {
+        beside.extend_from_slice(piece);
+        Ok(())
+    })?;
     Ok(WholeStore { graph, beside })
 }
 

@@ -13,13 +13,42 @@ const PART: &str = "streams";
 
 /// Writes the part, if there is something to be kept.
 pub fn write(files: &dyn PartFiles, bytes: &[u8]) -> Result<(), PartError> {
-    if bytes.is_empty() {
-        return Ok(());
+    let mut writer = BesideWriter::new(files);
+    writer.append(bytes)?;
+    writer.finish()
+}
+
+/// Writes the part in pieces; nothing in them is no part.
+pub struct BesideWriter<'f> {
+    files: &'f dyn PartFiles,
+    part: Option<PartWriter>,
+}
+
+impl<'f> BesideWriter<'f> {
+    /// Nothing is written yet.
+    pub fn new(files: &'f dyn PartFiles) -> BesideWriter<'f> {
+        BesideWriter { files, part: None }
     }
-    let mut part = PartWriter::create_raw(files, PART)?;
-    part.append(bytes)?;
-    part.finish(files)?;
-    Ok(())
+
+    /// Appends bytes. Errors: they cannot be written.
+    pub fn append(&mut self, bytes: &[u8]) -> Result<(), PartError> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let part = match &mut self.part {
+            Some(part) => part,
+            none => none.insert(PartWriter::create_raw(self.files, PART)?),
+        };
+        part.append(bytes)
+    }
+
+    /// The end. Errors: what was appended cannot be written.
+    pub fn finish(self) -> Result<(), PartError> {
+        if let Some(part) = self.part {
+            part.finish(self.files)?;
+        }
+        Ok(())
+    }
 }
 
 /// What a generation keeps; empty where it keeps nothing. Errors: the part cannot be read, or is damaged.

@@ -26,9 +26,20 @@ pub(crate) trait Keeper: Send + Sync {
 
 /// How a keeper's things stood at a moment.
 pub(crate) trait Image: Send {
-    /// Their bytes, terms by the dictionary of that moment.
-    fn encode(&self, dictionary: &DictionaryView) -> Result<Vec<u8>, QueryError>;
+    /// Whether there is nothing to be kept.
+    fn is_empty(&self) -> bool;
+
+    /// Their bytes in pieces, one behind the other, terms by the dictionary of that moment. An error of whoever takes them
+    /// ends it.
+    fn encode(
+        &self,
+        dictionary: &DictionaryView,
+        take: &mut TakePiece<'_>,
+    ) -> Result<(), QueryError>;
 }
+
+/// Takes the next bytes.
+pub(crate) type TakePiece<'t> = dyn FnMut(&[u8]) -> Result<(), QueryError> + 't;
 
 enum State {
     Unread {
@@ -56,14 +67,23 @@ pub(in crate::change) enum Kept {
 }
 
 impl Kept {
-    /// The bytes, terms by the dictionary of the generation's moment.
-    pub(in crate::change) fn bytes(
+    /// Whether it is nothing.
+    pub(in crate::change) fn is_empty(&self) -> bool {
+        match self {
+            Kept::Bytes(bytes) => bytes.is_empty(),
+            Kept::Image(image) => image.is_empty(),
+        }
+    }
+
+    /// The bytes in pieces, terms by the dictionary of the generation's moment: all that streams hold is never in one piece.
+    pub(in crate::change) fn write(
         &self,
         dictionary: &DictionaryView,
-    ) -> Result<Arc<[u8]>, QueryError> {
+        take: &mut TakePiece<'_>,
+    ) -> Result<(), QueryError> {
         match self {
-            Kept::Bytes(bytes) => Ok(Arc::clone(bytes)),
-            Kept::Image(image) => Ok(image.encode(dictionary)?.into()),
+            Kept::Bytes(bytes) => take(bytes),
+            Kept::Image(image) => image.encode(dictionary, take),
         }
     }
 }

@@ -6,19 +6,19 @@
 //! streams  = count, (settings, begin, first?, dropped?, dropped items, visible, settled, watermark,
 //!                    sources: count, (source, promise, next position?)*, items, items that revise, late items,
 //!                    promise as a side stream?, gaps: count, (first, last)*)*
-//! items    = count, (time, quads)*, chunk
+//! items    = parts: count, (count, (time, quads)*, chunk)*; up to version 3 one part, and nothing before it
 //! queries  = count, (name, text, from, paused, evaluations, close?, failure?, state: count, (row, times)*, ...
 //!                    lost: (closes, why, is last)?)*
 //! journals = count, (name, last that was let go, lines: count, line*)*
 //! ```
 //!
 //! Taking one copies what streams hold and shares what cannot change; its bytes are made by whoever writes the generation,
-//! while streams go on.
+//! while streams go on, and are written as they are made: in one piece they are as much again as all that streams hold.
 
 use super::codec::{Mistake, Put, Take};
 use super::items::{chunk_of, items_of};
 use super::messages::{Source, put_point, put_settings, take_point, take_settings};
-use crate::change::Image;
+use crate::change::{Image, TakePiece};
 use crate::error::{Kind, QueryError};
 use crate::standing::info::HubStream;
 use crate::standing::journal::Journal;
@@ -32,7 +32,9 @@ use std::sync::Arc;
 use stream::{Items, SourceId, StreamImage, Time};
 
 /// Of version 1 streams have no gaps.
-const VERSION: u8 = 3;
+const VERSION: u8 = 4;
+/// Bytes that are collected before they are written.
+const PIECE_BYTES: usize = 256 << 10;
 
 /// See the head of this file.
 #[derive(Debug, Default)]
@@ -88,9 +90,17 @@ pub(in crate::standing) struct QueryPicture {
 }
 
 impl Image for HubImage {
-    fn encode(&self, dictionary: &DictionaryView) -> Result<Vec<u8>, QueryError> {
-        if self.streams.is_empty() && self.queries.is_empty() {
-            return Ok(Vec::new());
+    fn is_empty(&self) -> bool {
+        self.streams.is_empty() && self.queries.is_empty()
+    }
+
+    fn encode(
+        &self,
+        dictionary: &DictionaryView,
+        take: &mut TakePiece<'_>,
+    ) -> Result<(), QueryError> {
+        if self.is_empty() {
+            return Ok(());
         }
         // Items may have terms that are younger than the graph; ids of one database never change.
         let live = dictionary.live();
@@ -100,11 +110,12 @@ impl Image for HubImage {
         put.bytes.push(VERSION);
         put.number(self.streams.len() as u64);
         for picture in &self.streams {
-            self.put_stream(&mut put, picture, &dictionary)?;
+            self.put_stream(&mut put, picture, &dictionary, take)?;
         }
         put.number(self.queries.len() as u64);
         for query in &self.queries {
             put_query(&mut put, query);
+            pass_on(&mut put, take)?;
         }
         put.number(self.journals.len() as u64);
         for (name, journal) in &self.journals {
@@ -118,9 +129,10 @@ impl Image for HubImage {
                 if let Some(instance) = &entry.instance {
                     put.text(instance);
                 }
+                pass_on(&mut put, take)?;
             }
         }
-        Ok(put.bytes)
+        take(&put.bytes)
     }
 }
 
@@ -130,6 +142,7 @@ impl HubImage {
         put: &mut Put,
         picture: &StreamPicture,
         dictionary: &TransientView<'_>,
+        take: &mut TakePiece<'_>,
     ) -> Result<(), QueryError> {
         let stream = &picture.stream;
         put_settings(put, &picture.settings);
@@ -147,9 +160,9 @@ impl HubImage {
             put.maybe(promised.get(&SourceId(place)).map(|time| time.0));
             put.maybe(*position);
         }
-        self.put_items(put, || stream.items.parts(), dictionary)?;
-        let revealed = || std::iter::once(Cow::Borrowed(&stream.revealed));
-        self.put_items(put, revealed, dictionary)?;
+        self.put_items(put, stream.items.parts(), dictionary, take)?;
+        let revealed = std::iter::once(Cow::Borrowed(&stream.revealed));
+        self.put_items(put, revealed, dictionary, take)?;
         put.number(picture.late_items);
         put.maybe(picture.side_promise.map(|time| time.0));
         put.number(stream.gaps.len() as u64);
@@ -161,22 +174,23 @@ impl HubImage {
     }
 
     /// Puts items, a chunk for the quads of each part.
-    fn put_items<'i, P: Iterator<Item = Cow<'i, Items>>>(
+    fn put_items<'i>(
         &self,
         put: &mut Put,
-        parts: impl Fn() -> P,
+        parts: impl ExactSizeIterator<Item = Cow<'i, Items>>,
         dictionary: &TransientView<'_>,
+        take: &mut TakePiece<'_>,
     ) -> Result<(), QueryError> {
-        put.number(parts().map(|part| part.len() as u64).sum());
-        let mut chunks = Vec::new();
-        for part in parts() {
+        put.number(parts.len() as u64);
+        for part in parts {
+            put.number(part.len() as u64);
             for (time, quads) in part.iter() {
                 put.number(time.0);
                 put.number(quads.len() as u64);
             }
-            chunks.extend(chunk_of(part.quads(), dictionary, self.seed)?);
+            put.raw(&chunk_of(part.quads(), dictionary, self.seed)?);
+            pass_on(put, take)?;
         }
-        put.raw(&chunks);
         Ok(())
     }
 
@@ -217,6 +231,15 @@ impl HubImage {
     }
 }
 
+/// Writes what was collected, where it is enough.
+fn pass_on(put: &mut Put, take: &mut TakePiece<'_>) -> Result<(), QueryError> {
+    if put.bytes.len() >= PIECE_BYTES {
+        take(&put.bytes)?;
+        put.bytes.clear();
+    }
+    Ok(())
+}
+
 fn take_stream(
     take: &mut Take<'_>,
     version: u8,
@@ -243,8 +266,8 @@ fn take_stream(
         }
         sources.push((source, take.maybe()?));
     }
-    stream.items = take_items(take, live)?.into();
-    stream.revealed = take_items(take, live)?;
+    stream.items = take_items(take, version, live)?.into();
+    stream.revealed = take_items(take, version, live)?;
     let (late_items, side_promise) = (take.number()?, take.maybe()?.map(Time));
     if version > 1 {
         for _ in 0..take.count()? {
@@ -261,11 +284,23 @@ fn take_stream(
     })
 }
 
-fn take_items(take: &mut Take<'_>, live: &Arc<LiveDictionary>) -> Result<Items, QueryError> {
-    let times = (0..take.count()?).map(|_| Ok((take.number()?, take.number()?)));
-    let times = times.collect::<Result<Vec<_>, Mistake>>()?;
-    let blanks = live.counts().blank_nodes;
-    items_of(&times, take.raw()?, blanks..blanks, live)
+fn take_items(
+    take: &mut Take<'_>,
+    version: u8,
+    live: &Arc<LiveDictionary>,
+) -> Result<Items, QueryError> {
+    let mut items = Items::new();
+    let parts = if version > 3 { take.count()? } else { 1 };
+    for _ in 0..parts {
+        let times = (0..take.count()?).map(|_| Ok((take.number()?, take.number()?)));
+        let times = times.collect::<Result<Vec<_>, Mistake>>()?;
+        let blanks = live.counts().blank_nodes;
+        let part = items_of(&times, take.raw()?, blanks..blanks, live)?;
+        for (time, quads) in part.iter() {
+            items.add(time, quads);
+        }
+    }
+    Ok(items)
 }
 
 fn put_query(put: &mut Put, query: &QueryPicture) {
@@ -400,4 +435,57 @@ fn take_row(take: &mut Take<'_>) -> Result<ReportRow, Mistake> {
         });
     }
     Ok(ReportRow(row))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::items::ItemsText;
+    use super::*;
+    use oxrdf::{NamedNode, TermRef};
+    use rdf::dictionary::Dictionary;
+
+    /// The item of this time, and its quad as a chunk.
+    fn item(time_ms: u64) -> (Vec<(u64, u64)>, Vec<u8>) {
+        let mut text = ItemsText::new(1);
+        let nodes = ["urn:s", "urn:p", &format!("urn:o{time_ms}")].map(NamedNode::new_unchecked);
+        let terms = nodes.iter().map(|node| TermRef::from(node.as_ref()));
+        let places: Vec<_> = terms.map(|term| text.term(term).expect("a term")).collect();
+        text.quad(places.into_iter());
+        text.item(time_ms, 1);
+        text.finish()
+    }
+
+    #[test]
+    fn items_of_earlier_versions_are_in_one_part() {
+        let (first, second) = (item(5), item(7));
+        let put_times = |put: &mut Put, times: &[(u64, u64)]| {
+            put.number(times.len() as u64);
+            for (time, quads) in times {
+                put.number(*time);
+                put.number(*quads);
+            }
+        };
+        let mut one = Put::default();
+        put_times(&mut one, &[&first.0[..], &second.0].concat());
+        one.raw(&[&first.1[..], &second.1].concat());
+        let mut parts = Put::default();
+        parts.number(2);
+        for (times, chunk) in [&first, &second] {
+            put_times(&mut parts, times);
+            parts.raw(chunk);
+        }
+        let dictionary = Arc::new(Dictionary::empty().expect("a dictionary"));
+        let live = Arc::new(LiveDictionary::new(dictionary));
+        let read = |put: &Put, version| {
+            let mut take = Take::new(&put.bytes);
+            let items = take_items(&mut take, version, &live).expect("they are items");
+            assert!(take.is_empty());
+            let items = items.iter();
+            items
+                .map(|(time, quads)| (time.0, quads.to_vec()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(read(&one, 3).len(), 2);
+        assert_eq!(read(&one, 3), read(&parts, 4));
+    }
 }

@@ -1,6 +1,6 @@
 //! Terms that only windows hold: that they die, that they join as if they were stored, and what becomes of them when they are.
 
-use crate::change::{Image, Keeper};
+use crate::change::{Image, Keeper, TakePiece};
 use crate::error::QueryError;
 use crate::standing::hub::Hub;
 use crate::standing::{HubStream, StandingReport, read_standing, recorded};
@@ -26,8 +26,12 @@ impl Keeper for Forgetful {
 }
 
 impl Image for Forgetful {
-    fn encode(&self, _: &DictionaryView) -> Result<Vec<u8>, QueryError> {
-        Ok(Vec::new())
+    fn is_empty(&self) -> bool {
+        true
+    }
+
+    fn encode(&self, _: &DictionaryView, _: &mut TakePiece<'_>) -> Result<(), QueryError> {
+        Ok(())
     }
 }
 
