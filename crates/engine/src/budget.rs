@@ -89,6 +89,11 @@ impl Pool {
         self.limit.saturating_sub(others).max(self.limit / 4)
     }
 
+    /// Bytes that changes hold which are in no file yet, and versions that are kept for readers.
+    pub fn change_bytes(&self) -> u64 {
+        self.changes.load(Ordering::Relaxed)
+    }
+
     /// Says what changes that are in no file yet hold in memory (bytes): so much less is left for queries.
     pub(crate) fn set_changes(&self, bytes: u64) {
         self.changes.store(bytes, Ordering::Relaxed);

@@ -100,6 +100,31 @@ fn a_load_keeps_what_is_only_in_the_log_and_the_log_goes_on_behind_it() {
 }
 
 #[test]
+fn a_database_says_how_large_its_files_are_after_each_checkpoint() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = &folder.path().join("store");
+    insert(store, &["a"]);
+    let database = writable(store);
+    let mut before = database.summary().stored_bytes;
+    for names in [0..100, 100..5000] {
+        let triples: String = names
+            .map(|name| format!("<urn:{name}> <urn:p> {name} . "))
+            .collect();
+        let request = UpdateRequest {
+            text: &format!("INSERT DATA {{ {triples} }}"),
+            ..UpdateRequest::default()
+        };
+        database.update(&request).expect("it commits");
+        database.compact().expect("a checkpoint");
+        let reader = Database::open(store, &Options::default()).expect("the store opens");
+        let bytes = database.summary().stored_bytes;
+        assert_eq!(bytes, reader.summary().stored_bytes);
+        assert!(bytes > before, "{bytes} after {before}");
+        before = bytes;
+    }
+}
+
+#[test]
 fn a_log_without_effect_is_no_obstacle_to_a_load() {
     let folder = tempfile::tempdir().unwrap();
     let store = &folder.path().join("store");

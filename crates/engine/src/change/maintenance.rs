@@ -383,12 +383,12 @@ impl Writer {
         if graph.snapshot.layers().is_empty() && kept.is_empty() {
             return Ok(());
         }
-        let (base, dictionary) = match &self.home {
+        let (base, dictionary, stored_bytes) = match &self.home {
             Some(home) => {
-                let (base, dictionary) = self.write_generation(home, &graph, &kept)?;
-                (base, Some(Arc::new(dictionary)))
+                let (base, dictionary, bytes) = self.write_generation(home, &graph, &kept)?;
+                (base, Some(Arc::new(dictionary)), bytes)
             }
-            None => (self.base_in_memory(&graph)?, None),
+            None => (self.base_in_memory(&graph)?, None, 0),
         };
         let base = Arc::new(base);
         let mut staged = self.turn.wait();
@@ -421,6 +421,7 @@ impl Writer {
             };
             Some(Graph {
                 planned,
+                stored_bytes,
                 ..graph.with_version(version)
             })
         });
@@ -433,13 +434,13 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes and opens a new generation of the store.
+    /// Writes and opens a new generation of the store; its bytes are with it.
     fn write_generation(
         &self,
         home: &StoreHandle,
         graph: &Graph,
         kept: &Kept,
-    ) -> Result<(Snapshot, Dictionary), QueryError> {
+    ) -> Result<(Snapshot, Dictionary, u64), QueryError> {
         let lost = |error: LostError| QueryError::new(Kind::ReadOnly, error);
         // What lies there now may be another store, which is not ours to write into.
         home.lock.look(&*home.disk).map_err(lost)?;
@@ -466,7 +467,8 @@ impl Writer {
         for file in dictionary.files() {
             file.verify_all().map_err(failed)?;
         }
-        Ok((base, dictionary))
+        let bytes = opened.sizes().iter().map(|(_, bytes)| bytes).sum();
+        Ok((base, dictionary, bytes))
     }
 
     fn base_in_memory(&self, graph: &Graph) -> Result<Snapshot, QueryError> {

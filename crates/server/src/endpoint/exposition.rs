@@ -391,6 +391,14 @@ fn write_engine(page: &mut Page, engine: &dyn Engine) {
         help,
         pool.stream_bytes(),
     );
+    let help =
+        "Memory of changes that are in no file yet, and of versions that are kept for readers.";
+    page.single(
+        "memory_pool_change_bytes",
+        "gauge",
+        help,
+        pool.change_bytes(),
+    );
     let help = "Memory that all requests together may hold.";
     page.single("memory_pool_limit_bytes", "gauge", help, pool.limit_bytes());
     let plans = engine.plans();
