@@ -29,7 +29,7 @@ use crate::say::say;
 use crate::stop::Stop;
 use crate::text::{Form, form};
 use crate::trouble::Trouble;
-use exchange::{Message, Sent};
+use exchange::{Message, Sent, Waiting};
 use somersault::GraphFormat;
 use somersault::PlanDocument;
 use std::io::Read;
@@ -166,6 +166,7 @@ impl Endpoint {
             coding: None,
             accept,
             body: Sent::Text(text.to_owned()),
+            waiting: Waiting::Open,
         };
         let endpoint = self.asking();
         let response = exchange::send(&endpoint, message, stop)?;
@@ -209,6 +210,7 @@ impl Endpoint {
             coding: None,
             accept: "application/json".to_owned(),
             body: Sent::Text(text.to_owned()),
+            waiting: Waiting::Open,
         };
         let mut response = exchange::send(&endpoint, message, stop)?;
         if !response.is_success() {
@@ -260,6 +262,7 @@ impl Endpoint {
             coding: None,
             accept: accept(AnswerFormat::JSON, Some(Form::Ask)),
             body: Sent::Text("ASK {}".to_owned()),
+            waiting: Waiting::Open,
         };
         let response = exchange::send(&endpoint, message, stop)?;
         if !response.is_success() {

@@ -4,8 +4,11 @@
 //! The first signal asks the work to stop; it removes what it has begun and ends with 130, 143 or 129. A
 //! second one ends the process at once, which loses nothing either: a load that was not completed
 //! has changed nothing. Who listens does so only as long as it looks: a signal that came after would be
-//! swallowed. A closed terminal is no reason to end for who was started to outlive it (`nohup`): where the system says that
-//! its signal is ignored, it stays so.
+//! swallowed.
+//!
+//! A closed terminal is heard by queries alone: it comes twice, from the shell and from the system, so a second one says nothing more. It is
+//! no reason to end for who was started to outlive it (`nohup`): where the system says that its signal is ignored, it stays so.
+//! A load that it ends has changed nothing, and is not told.
 //!
 //! | who | touches | when |
 //! |---|---|---|
@@ -21,15 +24,13 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// The signals that end what runs, and how it ends then.
-fn ending() -> &'static [(i32, Code)] {
-    const ALL: [(i32, Code); 3] = [
-        (SIGINT, Code::Interrupted),
-        (SIGTERM, Code::Terminated),
-        (SIGHUP, Code::HungUp),
-    ];
-    if is_ignored(SIGHUP) { &ALL[..2] } else { &ALL }
-}
+/// The signals that end a query, and how it ends then; the first two end everything.
+const ENDING: [(i32, Code); 3] = [
+    (SIGINT, Code::Interrupted),
+    (SIGTERM, Code::Terminated),
+    (SIGHUP, Code::HungUp),
+];
+const ALWAYS: usize = 2;
 
 /// Whether who started this process had it ignore a signal; where the system does not say, it is left as it is, too.
 fn is_ignored(signal: i32) -> bool {
@@ -53,7 +54,7 @@ impl Interrupt {
     pub fn listen() -> io::Result<Interrupt> {
         let mut interrupt = Interrupt::default();
         let again = Arc::new(AtomicBool::new(false));
-        for &(signal, code) in ending() {
+        for &(signal, code) in &ENDING[..ALWAYS] {
             // In this order: the first signal finds `again` not raised, and raises it.
             let last = flag::register_conditional_shutdown(signal, code as i32, Arc::clone(&again));
             interrupt.handlers.push(last?);
@@ -89,18 +90,26 @@ pub struct Raising {
 impl Raising {
     /// Listens from now on, to the end of the process.
     pub fn listen(stop: Stop) -> io::Result<Raising> {
-        let ending = ending();
+        let heard = if is_ignored(SIGHUP) {
+            ALWAYS
+        } else {
+            ENDING.len()
+        };
+        let ending = &ENDING[..heard];
         let mut signals = Signals::new(ending.iter().map(|(signal, _)| signal))?;
         let signal = Arc::new(AtomicUsize::new(0));
         let tell = Arc::clone(&signal);
         let wait = move || {
             for number in &mut signals {
                 let found = ending.iter().find(|(signal, _)| *signal == number);
-                let (_, code) = *found.expect("only these are listened for");
-                if tell.swap(code as usize, Ordering::Relaxed) != 0 {
-                    std::process::exit(code as i32);
+                let (_, code) = found.expect("only these are listened for");
+                let first = (Ordering::Relaxed, Ordering::Relaxed);
+                let told = tell.compare_exchange(0, *code as usize, first.0, first.1);
+                match told {
+                    Ok(_) => stop.raise(),
+                    Err(_) if number == SIGHUP => {}
+                    Err(_) => std::process::exit(*code as i32),
                 }
-                stop.raise();
             }
         };
         let thread = std::thread::Builder::new().name("signals".to_owned());

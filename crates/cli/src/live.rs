@@ -12,7 +12,8 @@
 //! listing:   streams and queries as tables for people, as lines of JSON for programs
 //! ```
 //!
-//! Memory is bounded everywhere: some batches of a push, and what one connection has brought of a subscription.
+//! Memory is bounded: some batches of a push, what one connection has brought of a subscription, and of a live query its answer, which
+//! the server bounds.
 
 mod answer;
 mod door;

@@ -578,10 +578,19 @@ fn a_source_that_floods_is_slowed_and_loses_nothing() {
 
 /// Answers one connection after the other with these bytes, and gives what it was sent.
 pub fn listener(answers: Vec<String>) -> (String, Receiver<String>) {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-    let url = format!("http://{}", listener.local_addr().expect("it is bound"));
+    listener_after(Duration::ZERO, answers)
+}
+
+/// The same, which does not listen before so long.
+fn listener_after(pause: Duration, answers: Vec<String>) -> (String, Receiver<String>) {
+    let bound = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = bound.local_addr().expect("it is bound");
+    let url = format!("http://{address}");
+    let bound = pause.is_zero().then_some(bound);
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
+        std::thread::sleep(pause);
+        let listener = bound.unwrap_or_else(|| TcpListener::bind(address).expect("it was free"));
         for answer in answers {
             let Ok((mut stream, _)) = listener.accept() else {
                 return;
@@ -606,6 +615,33 @@ pub fn listener(answers: Vec<String>) -> (String, Receiver<String>) {
 pub fn answer(head: &str, body: &str) -> String {
     let length = body.len();
     format!("HTTP/1.1 {head}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")
+}
+
+#[test]
+fn a_server_that_starts_is_waited_for() {
+    let refusal = |name: &str| {
+        answer(
+            "503 Service Unavailable\r\nContent-Type: application/problem+json\r\nRetry-After: 0",
+            &format!("{{\"type\":\"urn:somersault:problem:{name}\",\"detail\":\"not yet\"}}"),
+        )
+    };
+    let none = answer(
+        "200 OK\r\nContent-Type: application/json",
+        "{\"streams\":[]}",
+    );
+    let answers = vec![refusal("starting"), refusal("starting"), none.clone()];
+    let (url, requests) = listener_after(Duration::from_millis(300), answers);
+    let run = run(["stream", "list", "--endpoint", &url]);
+    assert_eq!(run.code, Some(0), "{}", run.errors);
+    assert_eq!(requests.iter().count(), 3);
+    let said = run.errors.matches("waiting for").count();
+    assert_eq!(said, 1, "{}", run.errors);
+    // One that is busy is not, and says so.
+    let (url, requests) = listener(vec![refusal("overloaded"), none]);
+    let run = common::run(["stream", "list", "--endpoint", &url]);
+    assert_eq!(run.code, Some(1), "{}", run.errors);
+    assert!(run.errors.contains("not yet"), "{}", run.errors);
+    drop(requests);
 }
 
 #[test]

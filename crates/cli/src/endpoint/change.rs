@@ -4,7 +4,7 @@
 //! `/sparql` with Somersault, and an address that ends otherwise is taken as it is. Queries follow the same
 //! rule: they go to `/sparql` where the address is that of a server.
 
-use super::exchange::{self, Message, Response, Sent};
+use super::exchange::{self, Message, Response, Sent, Waiting};
 use super::{Endpoint, problem};
 use crate::exit::Code;
 use crate::source::Changed;
@@ -166,6 +166,7 @@ pub(super) fn message(content_type: &'static str, body: Sent) -> Message {
         coding: None,
         accept: "application/json, */*;q=0.1".to_owned(),
         body,
+        waiting: Waiting::Open,
     }
 }
 

@@ -9,7 +9,8 @@
 //!
 //! **A server that starts.** The line after `somersault serve &` meets a port at which nobody listens for a moment, and then a
 //! server that opens its store. Both are waited for: the first on this machine alone and for a second, the second for
-//! as long as the answer may take.
+//! as long as the answer may take, or a minute. Not so by who has another way to try again ([`Waiting`]), nor where a body is
+//! read as it is sent.
 
 use super::{Endpoint, GRACE, Spent};
 use crate::exit::Code;
@@ -108,6 +109,17 @@ fn server_timing(text: &str) -> Spent {
     }
 }
 
+/// What is waited for of a server that starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waiting {
+    /// Nothing.
+    No,
+    /// That somebody listens.
+    Listening,
+    /// That, and that its store is open.
+    Open,
+}
+
 /// What is sent.
 pub(super) struct Message {
     /// `POST`, or `GET` or `DELETE`, which have no body.
@@ -119,6 +131,7 @@ pub(super) struct Message {
     /// The types that may come back.
     pub accept: String,
     pub body: Sent,
+    pub waiting: Waiting,
 }
 
 /// A body.
@@ -228,12 +241,17 @@ impl Task {
         url: &Uri,
     ) -> Result<http::Response<Body>, Trouble> {
         loop {
-            let is_sent_once = matches!(self.message.body, Sent::Stream(_));
+            let waiting = match self.message.body {
+                Sent::Stream(_) => Waiting::No,
+                Sent::Text(_) | Sent::Bytes(_) => self.message.waiting,
+            };
+            let limit = self.endpoint.timeout.unwrap_or(START_MAX);
             let pause = match self.send(agent, url) {
-                Ok(response) if is_sent_once || response.status() != 503 => return Ok(response),
+                Ok(response) if waiting != Waiting::Open || response.status() != 503 => {
+                    return Ok(response);
+                }
                 Ok(response) => {
                     let (response, starting) = starting(response);
-                    let limit = self.endpoint.timeout.unwrap_or(START_MAX);
                     match starting {
                         Some((detail, pause)) if self.begun.elapsed() + pause < limit => {
                             if !std::mem::replace(&mut self.is_said, true) {
@@ -244,8 +262,8 @@ impl Task {
                         _ => return Ok(response),
                     }
                 }
-                Err(error) if !is_sent_once && is_refused(&error) && is_here(url) => {
-                    if self.begun.elapsed() >= LISTEN_MAX {
+                Err(error) if waiting != Waiting::No && is_refused(&error) && is_here(url) => {
+                    if self.begun.elapsed() >= LISTEN_MAX.min(limit) {
                         let message = format!(
                             "{url}: cannot connect: nobody listens there; somersault serve starts a server"
                         );

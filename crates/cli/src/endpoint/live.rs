@@ -9,7 +9,7 @@
 //! stream takes nothing of this source ([`Taken::Never`]). After a failure nobody knows.
 
 use super::change::{encoded, message};
-use super::exchange::{self, Incoming, Message, Sent};
+use super::exchange::{self, Incoming, Message, Sent, Waiting};
 use super::{Endpoint, problem};
 use crate::exit::Code;
 use crate::say::say;
@@ -113,7 +113,11 @@ impl Endpoint {
             .into_iter()
             .filter_map(|(name, value)| Some((name.to_owned(), value?)));
         endpoint.parameters.extend(given);
-        let message = message(delivery.media_type, Sent::Bytes(items));
+        // Whoever pushes has a patience of his own for a server that has no room yet.
+        let message = Message {
+            waiting: Waiting::Listening,
+            ..message(delivery.media_type, Sent::Bytes(items))
+        };
         let mut response = exchange::send(&endpoint, message, stop)?;
         let (status, pause) = (response.status().as_u16(), response.retry_after());
         if response.is_success() {
@@ -231,6 +235,8 @@ impl Endpoint {
         let last_id = HeaderName::from_static("last-event-id");
         self.headers.extend(seen.map(|seen| (last_id, seen)));
         EVENTS.clone_into(&mut message.accept);
+        // Whoever follows connects again and again.
+        message.waiting = Waiting::No;
         let refusal = |status, pause, trouble| Refusal {
             status,
             pause,

@@ -39,6 +39,9 @@ impl LiveAnswer {
                 self.add(row);
             }
         } else {
+            if said["since"].as_u64() != self.snapshot {
+                return Err("a difference to another answer".to_owned());
+            }
             let (added, removed) = (rows_of(&mut said, "added"), rows_of(&mut said, "removed"));
             self.changed = Some((added.len() as u64, removed.len() as u64));
             for row in removed {
@@ -122,9 +125,9 @@ mod tests {
         format!(r#"{{"bindings":[{}]}}"#, rows.join(","))
     }
 
-    fn difference(added: &[&str], removed: &[&str]) -> String {
+    fn difference(since: u64, added: &[&str], removed: &[&str]) -> String {
         format!(
-            r#"{{"type":"difference","since":1,"snapshot":2,"head":{{"vars":["x"]}},"added":{},"removed":{}}}"#,
+            r#"{{"type":"difference","since":{since},"snapshot":2,"head":{{"vars":["x"]}},"added":{},"removed":{}}}"#,
             bindings(added),
             bindings(removed)
         )
@@ -161,12 +164,16 @@ mod tests {
         };
         assert_eq!(shown(&answer, 9), (names(&["a", "b", "b"]), 3));
         answer
-            .take(&difference(&["c"], &["b", "a"]))
+            .take(&difference(1, &["c"], &["b", "a"]))
             .expect("it is one");
         assert_eq!(answer.title().as_deref(), Some("snapshot 2  (+1 -2)"));
         assert_eq!(shown(&answer, 9), (names(&["b", "c"]), 2));
         assert_eq!(shown(&answer, 1), (names(&["b"]), 2));
-        assert!(answer.take(&difference(&[], &["a"])).is_err());
+        assert!(answer.take(&difference(2, &[], &["a"])).is_err());
+        assert!(
+            answer.take(&difference(1, &[], &["b"])).is_err(),
+            "of another answer"
+        );
         answer.take(&first).expect("a new answer takes its place");
         assert_eq!(shown(&answer, 9).1, 3);
     }
@@ -175,7 +182,9 @@ mod tests {
     fn an_ask_is_yes_or_no() {
         let mut answer = LiveAnswer::default();
         for (kind, value) in [("answer", true), ("difference", false)] {
-            let line = format!(r#"{{"type":"{kind}","snapshot":3,"head":{{}},"boolean":{value}}}"#);
+            let line = format!(
+                r#"{{"type":"{kind}","since":3,"snapshot":3,"head":{{}},"boolean":{value}}}"#
+            );
             answer.take(&line).expect("it is one");
             assert!(matches!(answer.said(5), Ok(Said::Boolean(said)) if said == value));
             assert_eq!(answer.title().as_deref(), Some("snapshot 3"));

@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 /// What one event may hold (bytes): a report larger than this is none that a person or a pipe was waiting for.
-const EVENT_BYTES_MAX: usize = 64 << 20;
+pub const EVENT_BYTES_MAX: usize = 64 << 20;
 
 /// An event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -12,9 +12,9 @@
 //! counted here; where the server does not know any more what was seen, the whole answer comes again.
 //!
 //! The first connection is not tried twice, unless the server says that it is starting: an address that is wrong shows at
-//! once.
+//! once. So does what is larger than any that is taken, since it would be as large the next time.
 
-use super::events::{EventReader, ServerEvent};
+use super::events::{EVENT_BYTES_MAX, EventReader, ServerEvent};
 use crate::endpoint::{Endpoint, Refusal, ReportBytes};
 use crate::exit::Code;
 use crate::stop::Stop;
@@ -75,6 +75,8 @@ pub enum Heard {
     Gone(String),
     /// The server does not know the query any more: it was started anew.
     Unknown(String),
+    /// A live query has ended: its time, its memory, or its server's wish.
+    Ended(Trouble),
     /// Nothing until the time that was given.
     Nothing,
 }
@@ -94,6 +96,8 @@ pub struct Following {
     pause: Duration,
     /// When to connect again.
     resume_at: Option<Instant>,
+    /// When the time for all of it is over.
+    deadline: Option<Instant>,
 }
 
 struct Connected {
@@ -138,7 +142,21 @@ impl Following {
             was_connected: false,
             pause: PAUSE,
             resume_at: None,
+            deadline: None,
         }
+    }
+
+    /// The same, until then and no longer: [`Heard::Nothing`] is heard afterwards.
+    #[must_use]
+    pub fn until(self, deadline: Option<Instant>) -> Following {
+        Following { deadline, ..self }
+    }
+
+    /// Begins again with the whole answer of a live query.
+    pub fn ask_anew(&mut self) {
+        self.last_id = None;
+        self.connection = None;
+        self.heard.clear();
     }
 
     /// What to call it.
@@ -185,8 +203,11 @@ impl Following {
             if self.patience.stop.is_raised() {
                 return Err(Trouble::new(Code::Interrupted, ""));
             }
+            if self.is_over() {
+                return Ok(Heard::Nothing);
+            }
             if self.connection.is_some() {
-                if !self.listen(until) {
+                if !self.listen(until)? {
                     return Ok(Heard::Nothing);
                 }
                 continue;
@@ -203,7 +224,9 @@ impl Following {
     }
 
     fn connect(&mut self) -> Result<(), Trouble> {
-        self.patience.set(Instant::now() + self.connect_max());
+        let until = Instant::now() + self.connect_max();
+        self.patience
+            .set(self.deadline.map_or(until, |deadline| until.min(deadline)));
         let patience = self.patience.clone();
         let is_stopped = move || patience.is_over();
         let (endpoint, last_id) = (&self.endpoint, self.last_id.as_deref());
@@ -230,11 +253,16 @@ impl Following {
     }
 
     fn connect_max(&self) -> Duration {
-        if self.is_live() {
+        if self.is_live() && self.last_id.is_none() {
             ANSWER_MAX
         } else {
             CONNECT_MAX
         }
+    }
+
+    fn is_over(&self) -> bool {
+        self.deadline
+            .is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     fn refused(&mut self, refusal: Refusal) -> Result<(), Trouble> {
@@ -247,6 +275,7 @@ impl Following {
             return Err(Trouble::new(Code::Interrupted, ""));
         }
         match status {
+            None if self.is_over() => Ok(()),
             Some(404) if self.was_connected => {
                 self.heard.push_back(Heard::Unknown(trouble.message));
                 Ok(())
@@ -285,7 +314,7 @@ impl Following {
     }
 
     /// Reads what comes; `false` where nothing did until then.
-    fn listen(&mut self, until: Instant) -> bool {
+    fn listen(&mut self, until: Instant) -> Result<bool, Trouble> {
         let connected = self.connection.as_mut().expect("there is a connection");
         let silent_at = connected.heard_at + SILENCE_MAX;
         self.patience.set(until.min(silent_at));
@@ -295,14 +324,15 @@ impl Following {
             Ok(0) => "the server has ended the connection".to_owned(),
             Ok(len) => {
                 connected.heard_at = Instant::now();
-                self.pause = PAUSE;
-                match connected.events.take(&buffer[..len]) {
-                    Ok(()) => {
-                        self.take_events();
-                        return true;
-                    }
-                    Err(_) => "a report is larger than any that is taken".to_owned(),
+                if connected.events.take(&buffer[..len]).is_err() {
+                    // It would be as large the next time.
+                    let url = self.endpoint.url();
+                    let message =
+                        format!("{url}: what comes at once is larger than {EVENT_BYTES_MAX} bytes");
+                    return Err(Trouble::new(Code::Limit, message));
                 }
+                self.take_events();
+                return Ok(true);
             }
             Err(error) => {
                 let trouble = connected.bytes.take_trouble();
@@ -315,12 +345,12 @@ impl Following {
                     let seconds = SILENCE_MAX.as_secs();
                     format!("nothing was heard of the server for {seconds} s")
                 } else {
-                    return self.patience.stop.is_raised();
+                    return Ok(self.patience.stop.is_raised());
                 }
             }
         };
         self.broken(why, None);
-        true
+        Ok(true)
     }
 
     fn take_events(&mut self) {
@@ -329,6 +359,7 @@ impl Following {
         };
         let mut events = Vec::new();
         while let Some(event) = connected.events.pop() {
+            self.pause = PAUSE;
             events.push(event);
         }
         for event in events {
@@ -346,7 +377,20 @@ impl Following {
                 let count = member("missed").as_u64().unwrap_or(0);
                 self.heard.push_back(Heard::Missed(count));
             }
-            "gone" | "ended" => {
+            "ended" => {
+                let words = ["detail", "hint"].map(member);
+                let words = words.iter().filter_map(Value::as_str);
+                let why = words.collect::<Vec<_>>().join("; ");
+                let code = match member("limit") {
+                    Value::Null => Code::Failed,
+                    _ => Code::Limit,
+                };
+                let message = format!("the live query has ended: {why}");
+                self.heard
+                    .push_back(Heard::Ended(Trouble::new(code, message)));
+                self.connection = None;
+            }
+            "gone" => {
                 let detail = member("detail");
                 let detail = detail.as_str().unwrap_or("the query was dropped");
                 self.heard.push_back(Heard::Gone(detail.to_owned()));

@@ -31,6 +31,8 @@ const RECONNECT_MAX: Duration = Duration::from_mins(1);
 const LOOK: Duration = Duration::from_millis(25);
 /// Lines that were not taken and are said one by one (count).
 const SAID_MAX: u64 = 100;
+/// How a server begins to say that no line of a batch is an item; what follows is of the first.
+const NONE_IS_ONE: &str = "no item of the body is well formed: ";
 /// Lines that were found by cutting batches (count), after which the push ends: it would go on with a request a line.
 const CUT_MAX: u64 = 100;
 
@@ -301,7 +303,11 @@ impl<'p> Pusher<'p> {
             return Ok(());
         };
         self.pass(input, &part);
-        let first = (trouble.message.clone(), position);
+        let message = trouble
+            .message
+            .strip_prefix(NONE_IS_ONE)
+            .unwrap_or(&trouble.message);
+        let first = (message.to_owned(), position);
         let said = trouble.further.len() as u64 + 1;
         for (message, position) in std::iter::once(&first).chain(&trouble.further) {
             let line = part.first_line + position.line.saturating_sub(1);

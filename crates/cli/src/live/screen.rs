@@ -1,4 +1,4 @@
-//! The latest report as a table on a terminal, drawn anew in its place.
+//! The latest report, or the answer of a live query, as a table on a terminal, drawn anew in its place.
 //!
 //! ```text
 //! likes  report 17  2026-11-26 02:06:06.000Z  12 rows

@@ -76,7 +76,7 @@ impl<'w> Watch<'w> {
         deadline: Option<Instant>,
     ) -> Watch<'w> {
         Watch {
-            following,
+            following: following.until(deadline),
             view,
             count,
             deadline,
@@ -131,6 +131,7 @@ impl<'w> Watch<'w> {
                     ));
                 }
                 Heard::Back => self.note("the connection is there again"),
+                Heard::Ended(trouble) => return Err(trouble),
                 Heard::Gone(why) => return Ok(End::Gone(why)),
                 Heard::Unknown(why) => return Ok(End::Unknown(why)),
                 Heard::Nothing => {}
@@ -155,7 +156,8 @@ impl<'w> Watch<'w> {
                 if !self.following.is_live() {
                     shown.report = Some((number, line));
                 } else if let Err(why) = shown.answer.take(&line) {
-                    shown.note = format!("what came cannot be read: {why}");
+                    shown.note = format!("asking anew, because what came does not fit: {why}");
+                    self.following.ask_anew();
                 }
                 self.is_stale = true;
                 Ok(())

@@ -2,7 +2,7 @@
 //!
 //! The loader is told where from, where to and within which limits; this verb adds progress, signals
 //! and exit codes: 6 for a statement that does not parse, 8 where statements were left out, 9 where
-//! the store that was to grow is damaged, 130, 143 or 129 where it was interrupted. In all but the
+//! the store that was to grow is damaged, 130 or 143 where it was interrupted. In all but the
 //! second the store is as it was.
 
 use crate::arguments::Load;

@@ -10,6 +10,8 @@ use rdf::nt::{Dialect, Parser, Statement};
 use std::io::{BufRead, Read};
 
 const LINE_FORM: &str = "a line is milliseconds since 1970, a tab, and a triple";
+/// Of a time that is none, so much stands in its message.
+const SHOWN_DIGITS: usize = 24;
 /// A line is an item of one triple, whose strings have 16 MiB at most.
 const LINE_BYTES_MAX: u64 = 16 << 20;
 
@@ -125,17 +127,24 @@ impl<R> Recorded<R> {
 
 /// What stands before the tab (milliseconds), or what is wrong with it.
 fn time_of(text: &[u8]) -> Result<u64, String> {
-    let text = String::from_utf8_lossy(text);
-    let text = text.trim();
+    let text = std::str::from_utf8(text).map_err(|_| LINE_FORM)?.trim();
+    if let Ok(time_ms) = text.parse() {
+        return Ok(time_ms);
+    }
     let digits = text.strip_prefix('-').unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(LINE_FORM.to_owned());
     }
-    if digits.len() < text.len() {
-        return Err(format!("the time {text} ms is before 1970"));
-    }
-    let time_ms = text.parse();
-    time_ms.map_err(|_| format!("the time {text} ms is later than any"))
+    let is_before = digits.len() < text.len();
+    let what = if is_before {
+        "before 1970"
+    } else {
+        "later than any"
+    };
+    let shown = text
+        .get(..SHOWN_DIGITS)
+        .map_or(text.to_owned(), |first| format!("{first}..."));
+    Err(format!("the time {shown} ms is {what}"))
 }
 
 fn quad_of(statement: &Statement<'_>) -> Option<Quad> {
