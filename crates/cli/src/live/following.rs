@@ -310,6 +310,11 @@ impl Following {
         self.pause = (self.pause * 2).min(PAUSE_MAX);
         self.connection = None;
         self.resume_at = Some(Instant::now() + pause);
+        // Whose connection it is is known; a line of a terminal has no room for it.
+        let why = match why.split_once(": ") {
+            Some((url, why)) if url.starts_with("http") => why.to_owned(),
+            _ => why,
+        };
         self.heard.push_back(Heard::Broken { why, pause });
     }
 

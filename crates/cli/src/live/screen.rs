@@ -123,10 +123,11 @@ impl Shown {
         if let Some(close) = report.close_ms {
             let _ = write!(head, "  {}", moment(close));
         }
+        let lines = self.said(report.said, head, size);
         if let Some(before) = report.incomplete_before_ms {
             let _ = write!(head, "  (without what came before {})", moment(before));
         }
-        self.said(report.said, head, size)
+        lines
     }
 
     fn said(&self, said: Said, head: &mut String, size: Size) -> Vec<String> {
