@@ -107,9 +107,10 @@ fn a_database_says_how_large_its_files_are_after_each_checkpoint() {
     let database = writable(store);
     let mut before = database.summary().stored_bytes;
     for names in [0..100, 100..5000] {
-        let triples: String = names
-            .map(|name| format!("<urn:{name}> <urn:p> {name} . "))
+        let triples: Vec<String> = names
+            .map(|name| format!("<urn:{name}> <urn:p> {name} ."))
             .collect();
+        let triples = triples.join(" ");
         let request = UpdateRequest {
             text: &format!("INSERT DATA {{ {triples} }}"),
             ..UpdateRequest::default()
