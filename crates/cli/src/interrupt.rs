@@ -103,9 +103,8 @@ impl Raising {
             for number in &mut signals {
                 let found = ending.iter().find(|(signal, _)| *signal == number);
                 let (_, code) = found.expect("only these are listened for");
-                let first = (Ordering::Relaxed, Ordering::Relaxed);
-                let told = tell.compare_exchange(0, *code as usize, first.0, first.1);
-                match told {
+                let relaxed = Ordering::Relaxed;
+                match tell.compare_exchange(0, *code as usize, relaxed, relaxed) {
                     Ok(_) => stop.raise(),
                     Err(_) if number == SIGHUP => {}
                     Err(_) => std::process::exit(*code as i32),

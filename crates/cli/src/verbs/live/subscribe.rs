@@ -36,111 +36,103 @@ pub fn run(flags: &Flags, file: Option<&Path>) -> Outcome {
         (None, None) => None,
     };
     stoppable(|stop| {
+        let asked = Asked {
+            flags,
+            server: &server,
+            deadline,
+            stop,
+        };
         let ended = match &text {
-            Some(text) if reads_windows(text) => given(flags, &server, text, deadline, stop),
-            Some(text) => live(flags, &server, text, deadline, stop),
-            None => named(flags, &server, deadline, stop),
+            Some(text) if reads_windows(text) => asked.given(text),
+            Some(text) => asked.live(text),
+            None => asked.named(),
         };
         ended.map_err(|trouble| trouble.into_failure(text.as_deref().unwrap_or_default()))
     })
 }
 
-/// Follows a query that is registered already.
-fn named(
-    flags: &Flags,
-    server: &Streams,
+/// What was asked for, of whom, and for how long.
+struct Asked<'a> {
+    flags: &'a Flags,
+    server: &'a Streams,
     deadline: Option<Instant>,
-    stop: &Stop,
-) -> Result<(), Trouble> {
-    let name = flags.name.as_deref();
-    let name = name.expect("the parser asks for a name or a query");
-    let last = last(server, name, stop)?;
-    let view = if io::stdout().is_terminal() {
-        let registered = server.registered(name, stop)?;
-        view(registered["text"].as_str().unwrap_or_default())
-    } else {
-        view("")
-    };
-    let followed = Followed::Registered(name.to_owned());
-    let watch = watch(flags, server, followed, view, deadline, stop);
-    watch.until(last).run()?.outcome(flags.count)
+    stop: &'a Stop,
 }
 
-/// Follows the answer of a query without windows.
-fn live(
-    flags: &Flags,
-    server: &Streams,
-    text: &str,
-    deadline: Option<Instant>,
-    stop: &Stop,
-) -> Result<(), Trouble> {
-    if flags.from.is_some() {
-        let message = "--from is for reports, which registered queries have; a live query begins with its answer";
-        return Err(Trouble::new(Code::Usage, message));
+impl Asked<'_> {
+    /// Follows a query that is registered already.
+    fn named(&self) -> Result<(), Trouble> {
+        let name = self.flags.name.as_deref();
+        let name = name.expect("the parser asks for a name or a query");
+        let last = self.last(name)?;
+        let view = if io::stdout().is_terminal() {
+            let registered = self.server.registered(name, self.stop)?;
+            view(registered["text"].as_str().unwrap_or_default())
+        } else {
+            view("")
+        };
+        let watch = self.watch(Followed::Registered(name.to_owned()), view);
+        watch.until(last).run()?.outcome(self.flags.count)
     }
-    let followed = Followed::Live(text.to_owned());
-    let watch = watch(flags, server, followed, view(text), deadline, stop);
-    let last = server.is_own().then_some(1);
-    watch.until(last).run()?.outcome(flags.count)
-}
 
-/// Registers a query, follows it, and drops it.
-fn given(
-    flags: &Flags,
-    server: &Streams,
-    text: &str,
-    deadline: Option<Instant>,
-    stop: &Stop,
-) -> Result<(), Trouble> {
-    let mut registered = Registered {
-        server,
-        name: server.register(text, None, stop)?,
-    };
-    let name = registered.name.clone();
-    let last = last(server, &name, stop)?;
-    let followed = Followed::Registered(name);
-    let mut watch = watch(flags, server, followed, view(text), deadline, stop).until(last);
-    loop {
-        match watch.run()? {
-            End::Unknown(_) => {
-                registered.name = server.register(text, None, stop)?;
-                watch.following.begin_again(registered.name.clone());
+    /// Follows the answer of a query without windows.
+    fn live(&self, text: &str) -> Result<(), Trouble> {
+        if self.flags.from.is_some() {
+            let message = "--from is for reports, which registered queries have; a live query begins with its answer";
+            return Err(Trouble::new(Code::Usage, message));
+        }
+        let last = self.server.is_own().then_some(1);
+        let watch = self.watch(Followed::Live(text.to_owned()), view(text));
+        watch.until(last).run()?.outcome(self.flags.count)
+    }
+
+    /// Registers a query, follows it, and drops it.
+    fn given(&self, text: &str) -> Result<(), Trouble> {
+        let register = || self.server.register(text, None, self.stop);
+        let mut registered = Registered {
+            server: self.server,
+            name: register()?,
+        };
+        let name = registered.name.clone();
+        let last = self.last(&name)?;
+        let mut watch = self
+            .watch(Followed::Registered(name), view(text))
+            .until(last);
+        loop {
+            match watch.run()? {
+                End::Unknown(_) => {
+                    registered.name = register()?;
+                    watch.following.begin_again(registered.name.clone());
+                }
+                end => return end.outcome(self.flags.count),
             }
-            end => return end.outcome(flags.count),
         }
     }
-}
 
-/// The number of the last report that can come; `None`: more can come.
-fn last(server: &Streams, name: &str, stop: &Stop) -> Result<Option<u64>, Trouble> {
-    if !server.is_own() {
-        return Ok(None);
-    }
-    let query = server.registered(name, stop)?;
-    for stream in query["streams"].as_array().into_iter().flatten() {
-        let stream = server.stream(stream.as_str().unwrap_or_default(), stop)?;
-        if stream["arrival_time"] == true {
+    /// The number of the last report that can come; `None`: more can come.
+    fn last(&self, name: &str) -> Result<Option<u64>, Trouble> {
+        if !self.server.is_own() {
             return Ok(None);
         }
+        let query = self.server.registered(name, self.stop)?;
+        for stream in query["streams"].as_array().into_iter().flatten() {
+            let stream = stream.as_str().unwrap_or_default();
+            if self.server.stream(stream, self.stop)?["arrival_time"] == true {
+                return Ok(None);
+            }
+        }
+        let last = query["reports"].as_u64().unwrap_or(0);
+        if last == 0 {
+            say!("somersault: `{name}` has no report, and nobody pushes to the store meanwhile");
+        }
+        Ok(Some(last))
     }
-    let last = query["reports"].as_u64().unwrap_or(0);
-    if last == 0 {
-        say!("somersault: `{name}` has no report, and nobody pushes to the store meanwhile");
-    }
-    Ok(Some(last))
-}
 
-fn watch<'w>(
-    flags: &Flags,
-    server: &Streams,
-    followed: Followed,
-    view: View<'w>,
-    deadline: Option<Instant>,
-    stop: &Stop,
-) -> Watch<'w> {
-    let seen = flags.from.map_or(0, |from| from.saturating_sub(1));
-    let following = Following::new((**server).clone(), followed, seen, stop);
-    Watch::new(following, view, flags.count, deadline)
+    fn watch<'w>(&self, followed: Followed, view: View<'w>) -> Watch<'w> {
+        let seen = self.flags.from.map_or(0, |from| from.saturating_sub(1));
+        let following = Following::new((**self.server).clone(), followed, seen, self.stop);
+        Watch::new(following, view, self.flags.count, self.deadline)
+    }
 }
 
 /// Where reports go; names are shortened by the prefixes of the query's text.
