@@ -279,8 +279,9 @@ impl Streams {
         self.readiness.go_on(query, at)
     }
 
-    /// For each set of streams that queries read together: no close of theirs that is still to be evaluated is before this. Queries
-    /// that are paused count for none; for those that come or go on later each stream stands alone, with its open batch.
+    /// For each set of streams that queries read together beside what is stored: no close of theirs that is still to be evaluated is
+    /// before this. Queries that are paused, or read nothing that is stored, count for none; for those that come or go on later each
+    /// stream stands alone, with its open batch.
     /// O(cohorts and streams).
     pub fn next_closes(&self) -> BTreeMap<BTreeSet<StreamId>, Time> {
         self.readiness.next_closes()

@@ -1,9 +1,10 @@
 //! Streams that stall, sources that fall silent, streams and queries that come and go.
 
 use query::standing::{Bounds, Extent, Origin, Report, When};
+use std::collections::BTreeSet;
 use stream::{Definition, QueryId, SealPoint, SourceId, StreamError, StreamId, Streams, Time};
 
-use crate::common::{CLOSE, HERE, at, closes, drain, grained, range, schedule};
+use crate::common::{CLOSE, HERE, NONEMPTY, at, closes, drain, grained, range, schedule};
 
 const SOURCE: SourceId = SourceId(0);
 
@@ -295,4 +296,47 @@ fn what_sees_the_stored_graph_waits_for_the_batches_of_its_instant() {
     assert_eq!(came(&mut streams, 600), second);
     let third = [vec![], vec![750], vec![950], vec![750]];
     assert_eq!(came(&mut streams, 700), third);
+}
+
+/// Which graph is still to be seen: the next close is known where closes are fixed, and what reads nothing that is stored needs none.
+#[test]
+fn the_next_close_of_what_sees_the_stored_graph_is_told() {
+    let (mut streams, five) = five(|number| grained(&format!("s{number}"), 100));
+    let minute = |stream| schedule(&[range(stream, 60_000, 1000, Bounds::LeftClosed)], CLOSE);
+    let stored = |schedule| stream::Schedule {
+        sees_stored: true,
+        ..schedule
+    };
+    let both = [five[0], five[3]].map(|stream| range(stream, 500, 500, Bounds::LeftClosed));
+    let asked = [
+        minute(five[0]),
+        stored(minute(five[1])),
+        stored(schedule(
+            &[range(five[2], 60_000, 1000, Bounds::LeftClosed)],
+            NONEMPTY,
+        )),
+        stored(schedule(&both, CLOSE)),
+    ];
+    for (query, schedule) in (0..).zip(asked) {
+        streams.register(QueryId(query), schedule, Time(0)).unwrap();
+    }
+    for &stream in &five {
+        streams.watermark(stream, SOURCE, Time(700)).unwrap();
+    }
+    drain(&mut streams);
+    let mut next = streams.next_closes();
+    let mut next_of = |streams: &[StreamId]| next.remove(&streams.iter().copied().collect());
+    assert_eq!(next_of(&[five[0], five[3]]), Some(Time(1000)));
+    // Whoever comes begins with the open batch; the window of a minute is whole later.
+    for &stream in &five {
+        assert_eq!(next_of(&[stream]), Some(Time(700)));
+    }
+    assert!(next.is_empty(), "nobody else asks: {next:?}");
+    for &stream in &five {
+        streams.watermark(stream, SOURCE, Time(59_950)).unwrap();
+    }
+    drain(&mut streams);
+    let next = streams.next_closes();
+    let of_two = BTreeSet::from([five[0], five[3]]);
+    assert_eq!(next.get(&of_two), Some(&Time(60_000)));
 }

@@ -95,8 +95,8 @@ impl Readiness {
     /// See [`Streams::next_closes`](crate::Streams::next_closes).
     pub(crate) fn next_closes(&self) -> BTreeMap<BTreeSet<StreamId>, Time> {
         let cohorts = self.cohorts.values();
-        let asked = cohorts.filter(|cohort| cohort.wait != Wait::Paused);
-        let asked = asked.map(|cohort| (streams_of(&cohort.schedule), cohort.from));
+        let asked = cohorts.filter(|it| it.wait != Wait::Paused && it.schedule.sees_stored);
+        let asked = asked.map(|cohort| (streams_of(&cohort.schedule), self.next_close(cohort)));
         let streams = self.streams.iter();
         let open = streams.map(|(id, stream)| (BTreeSet::from([*id]), stream.covered()));
         let mut next = BTreeMap::new();
@@ -105,6 +105,21 @@ impl Readiness {
             *least = close.min(*least);
         }
         next
+    }
+
+    /// No instant of a cohort that is still to come is before this: the next one as far as is known, but what comes may bring an earlier
+    /// one where instants are not fixed, from what is covered on.
+    fn next_close(&self, cohort: &Cohort) -> Time {
+        let instants = self.instants(&cohort.schedule);
+        let extra = cohort.extra.range(cohort.from..).next().copied();
+        let next = instants.next(cohort.from).into_iter().chain(extra).min();
+        match next {
+            Some(next) if instants.is_fixed() => next,
+            next => next
+                .unwrap_or(Time::MAX)
+                .min(instants.covered())
+                .max(cohort.from),
+        }
     }
 
     /// Registers a query of which every stream is there; its first instant is not before `from`.

@@ -95,17 +95,18 @@ impl Hub {
     }
 
     /// The graph that an evaluation sees: that of the first commit which covers every batch of the query's streams that ends
-    /// by its close; the newest where no commit does, and where the query asks for it. An error where that commit is not
-    /// remembered any more.
+    /// by its close; the newest where no commit does, where the query asks for it, and where it reads nothing that is stored.
+    /// An error where that commit is not remembered any more.
     pub(super) fn graph_at(
         &self,
         close: Time,
         query: &Registered,
         newest: &Arc<Graph>,
     ) -> Result<Arc<Graph>, QueryError> {
-        let known = match query.planned.query.freshness {
-            Freshness::Aligned => self.remembered(close, query)?,
-            Freshness::Latest => None,
+        let asked = &query.planned.query;
+        let known = match asked.freshness {
+            Freshness::Aligned if asked.sees_stored => self.remembered(close, query)?,
+            Freshness::Aligned | Freshness::Latest => None,
         };
         Ok(known.unwrap_or_else(|| Arc::clone(newest)))
     }

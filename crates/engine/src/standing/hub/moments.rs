@@ -17,13 +17,15 @@
 //! an error. Commits that are needed are let go where they are too many ([`MOMENTS_MAX`]) or hold too much
 //! ([`HELD_BYTES_MAX`]); closes that would have seen one of them are told from others.
 //!
-//! Cost: a look at all commits and all cohorts of queries where there are twice as many commits as after the last look.
+//! Cost: a look at all commits and all cohorts of queries where there are twice as many commits as after the last look, or they
+//! hold twice as much. While they are few, what they hold is counted with each, as old layers that were merged since may be much.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use stream::{SealPoint, StreamId, Time};
 
-/// So many commits are kept without a look at who needs them (count).
+/// So many commits are kept without a look at who needs them (count), where they hold at most so much (bytes).
 const MOMENTS_FEW: usize = 32;
+const HELD_BYTES_FEW: u64 = 4 << 20;
 /// Commits that are kept for those who need them (count): 7 minutes of a stream of 100 ms.
 const MOMENTS_MAX: usize = 1 << 12;
 /// What they may hold beside the newest (bytes).
@@ -47,7 +49,9 @@ pub(super) struct Moments<G> {
     kept: VecDeque<Moment<G>>,
     /// It is looked who needs them where there are more.
     look_at: usize,
-    /// What they hold beside the newest, as of the last look (bytes).
+    /// The same, where they hold more (bytes).
+    look_at_bytes: u64,
+    /// What they hold beside the newest, as of the last count (bytes).
     held_bytes: u64,
     /// How far the last one reached that was needed and let go.
     lost: Option<Sealed>,
@@ -77,6 +81,7 @@ impl<G> Default for Moments<G> {
         Moments {
             kept: VecDeque::new(),
             look_at: MOMENTS_FEW,
+            look_at_bytes: HELD_BYTES_FEW,
             held_bytes: 0,
             lost: None,
         }
@@ -93,7 +98,7 @@ impl<G: Clone> Moments<G> {
         Some(&self.kept.back()?.graph)
     }
 
-    /// What they hold beside the newest, as of the last look (bytes).
+    /// What they hold beside the newest, as of the last count (bytes).
     pub(super) fn held_bytes(&self) -> u64 {
         self.held_bytes
     }
@@ -108,7 +113,10 @@ impl<G: Clone> Moments<G> {
     /// Notes a commit, later than all others.
     pub(super) fn note(&mut self, sealed: Sealed, graph: G, known: &Known<'_, G>) {
         self.kept.push_back(Moment { sealed, graph });
-        if self.kept.len() <= self.look_at {
+        if self.kept.len() <= MOMENTS_FEW {
+            self.weigh(known);
+        }
+        if self.kept.len() <= self.look_at && self.held_bytes <= self.look_at_bytes {
             return;
         }
         self.keep_needed(known);
@@ -123,6 +131,7 @@ impl<G: Clone> Moments<G> {
         }
         let twice = 2 * self.kept.len();
         self.look_at = twice.clamp(MOMENTS_FEW, MOMENTS_MAX);
+        self.look_at_bytes = (2 * self.held_bytes).max(HELD_BYTES_FEW);
     }
 
     fn weigh(&mut self, known: &Known<'_, G>) {
@@ -238,6 +247,29 @@ mod tests {
         assert!(moments.kept.len() <= 2 * MOMENTS_FEW, "only one is needed");
         // What came later is seen by who reads the fine stream, from its next close on.
         assert_eq!(moments.newest(), Some(&99_999));
+    }
+
+    /// Graphs of 1 MiB each that nobody needs go before there are many of them; those that are needed stay.
+    #[test]
+    fn few_commits_that_hold_much_are_let_go() {
+        let mut moments = Moments::default();
+        let mut note = |needed: u64, fine: u64| {
+            let known = Known {
+                grain_ms: &grain_ms,
+                bytes: &|graphs| (graphs.count() as u64 - 1) << 20,
+                next: &|| NextCloses::from([(set(&[2]), Time(needed))]),
+            };
+            moments.note(sealed_at([0, 0, fine]), fine, &known);
+            (moments.kept.len(), moments.held_bytes())
+        };
+        for fine in 1..1000 {
+            let (kept, held_bytes) = note(20_000, 10 * fine);
+            assert_eq!(held_bytes, (kept as u64 - 1) << 20);
+            assert!(held_bytes <= HELD_BYTES_FEW, "{kept} are kept");
+        }
+        for fine in 1000..1020 {
+            assert!(note(10_000, 10 * fine).0 >= fine as usize - 999);
+        }
     }
 
     #[test]
