@@ -26,6 +26,7 @@
 //!
 //! Cost: the bytes of a key and some 40 more a term; a hash and a look at the key to find one.
 
+mod segments;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -55,7 +56,7 @@ const KEYS_ASKED: usize = 1024;
 pub struct TermHolder(pub u32);
 
 /// The table; see the module's documentation.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct TransientTerms {
     table: TermTable,
     /// Bytes of terms after the last sweep.
@@ -113,6 +114,15 @@ impl TransientTerms {
     /// No term yet.
     pub fn new() -> TransientTerms {
         TransientTerms::default()
+    }
+
+    /// The terms of all ids that are here, as they are now, and no ids of terms. What comes later is not there, and what goes is:
+    /// keys are shared. O(1) for each 64 KiB of it.
+    pub fn by_id(&self) -> TransientTerms {
+        TransientTerms {
+            table: self.table.by_number(),
+            ..TransientTerms::default()
+        }
     }
 
     /// How many terms it has, those included that nothing names any more (count).

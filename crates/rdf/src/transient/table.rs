@@ -3,17 +3,19 @@
 //! ```text
 //!  survivors:  3 | 8 | 9          numbers of the entries that the last sweep left, ascending
 //!  entries:    3 | 8 | 9 | 17 | 18 | 19     since then numbers follow one another from 17 on
-//!  keys:       the bytes of all keys, one behind the other
+//!  keys:       the bytes of all keys, one behind the other    (in segments that copies share: `segments`)
 //! ```
 //!
 //! Entries are added behind one another and go in sweeps alone, which write those that stay anew. So the place of a new
 //! number is a subtraction, that of an old one a binary search, and memory is given back in whole.
 
+use super::segments::{Elements, Run, Runs};
 use super::{TermHolder, VertexId};
 use crate::dictionary::key_hash;
 use crate::id::Tag;
 use hashbrown::HashTable;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Bytes that a term takes beside its key, about: its entry, and its places in the index and among the survivors.
 pub(super) const ENTRY_BYTES: u64 = 40;
@@ -42,26 +44,21 @@ impl Kind {
     }
 }
 
-/// A column grows by one part in so many; each element is copied so many times on average.
-const GROWTH_SHARE: usize = 8;
-/// And by so many elements at least.
-const ROOM_MIN: usize = 256;
-
-/// A term: where its key ends, and who brought it.
+/// A term: where its key is, and who brought it.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    end: usize,
+    key: Run,
     holder: TermHolder,
 }
 
 /// See the head of this file.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct TermTable {
-    survivors: Vec<u64>,
+    survivors: Arc<Vec<u64>>,
     /// The number of the first entry behind the survivors.
     first: u64,
-    entries: Vec<Entry>,
-    keys: Vec<u8>,
+    entries: Elements<Entry>,
+    keys: Runs,
     /// The place of each key, by kind.
     index: [HashTable<u32>; 3],
     held: BTreeMap<TermHolder, u64>,
@@ -70,6 +67,17 @@ pub(super) struct TermTable {
 }
 
 impl TermTable {
+    /// The same entries by their numbers, and none by its key. O(segments).
+    pub(super) fn by_number(&self) -> TermTable {
+        TermTable {
+            survivors: Arc::clone(&self.survivors),
+            first: self.first,
+            entries: self.entries.clone(),
+            keys: self.keys.clone(),
+            ..TermTable::default()
+        }
+    }
+
     /// Terms that can be found.
     pub(super) fn len(&self) -> usize {
         self.index.iter().map(HashTable::len).sum()
@@ -89,8 +97,8 @@ impl TermTable {
     pub(super) fn bytes(&self) -> u64 {
         let index: usize = self.index.iter().map(HashTable::allocation_size).sum();
         let bytes = self.survivors.capacity() * size_of::<u64>()
-            + self.entries.capacity() * size_of::<Entry>()
-            + self.keys.capacity()
+            + self.entries.bytes()
+            + self.keys.bytes()
             + index;
         bytes as u64
     }
@@ -171,31 +179,27 @@ impl TermTable {
             }
         }
         let next = self.number(self.entries.len());
-        let bytes = (0..self.entries.len()).filter(|place| is_kept[*place]);
-        let bytes: usize = bytes.map(|place| self.key_at(place).len()).sum();
         let mut smaller = TermTable {
-            survivors: Vec::with_capacity(kept),
             first: next,
-            entries: Vec::with_capacity(kept),
-            keys: Vec::with_capacity(bytes),
             ..TermTable::default()
         };
+        let mut survivors = Vec::with_capacity(kept);
         for place in (0..self.entries.len()).filter(|place| is_kept[*place]) {
-            let (key, holder) = (self.key_at(place), self.entries[place].holder);
+            let (key, holder) = (self.key_at(place), self.entries.get(place).holder);
             let kind = kinds[place].expect("what is named can be found");
-            smaller.survivors.push(self.number(place));
+            survivors.push(self.number(place));
             smaller.push(kind, key, holder);
         }
+        smaller.survivors = Arc::new(survivors);
         *self = smaller;
     }
 
     /// Adds an entry behind the others.
     fn push(&mut self, kind: Kind, key: &[u8], holder: TermHolder) {
-        make_room(&mut self.keys, key.len());
-        self.keys.extend_from_slice(key);
-        let end = self.keys.len();
-        make_room(&mut self.entries, 1);
-        self.entries.push(Entry { end, holder });
+        self.entries.push(Entry {
+            key: self.keys.push(key),
+            holder,
+        });
         let bytes = key.len() as u64 + ENTRY_BYTES;
         *self.held.entry(holder).or_default() += bytes;
         self.used_bytes += bytes;
@@ -206,7 +210,7 @@ impl TermTable {
             ..
         } = self;
         let place = entries.len() - 1;
-        let hash = |place: usize| key_hash(key_of(entries, keys, place));
+        let hash = |place: usize| key_hash(keys.get(entries.get(place).key));
         let number = u32::try_from(place).expect("a table has fewer than 2^32 terms");
         index[kind as usize].insert_unique(hash(place), number, |other| hash(*other as usize));
     }
@@ -219,20 +223,6 @@ impl TermTable {
     }
 
     fn key_at(&self, place: usize) -> &[u8] {
-        key_of(&self.entries, &self.keys, place)
+        self.keys.get(self.entries.get(place).key)
     }
-}
-
-/// Room for `more` behind a column, and for a share of it: a vector left to itself would double, and of a table that is
-/// swept whenever it has doubled half would never be used.
-fn make_room<T>(column: &mut Vec<T>, more: usize) {
-    if column.capacity() - column.len() < more {
-        let share = column.len() / GROWTH_SHARE;
-        column.reserve_exact(more.max(share).max(ROOM_MIN));
-    }
-}
-
-fn key_of<'k>(entries: &[Entry], keys: &'k [u8], place: usize) -> &'k [u8] {
-    let start = place.checked_sub(1).map_or(0, |before| entries[before].end);
-    &keys[start..entries[place].end]
 }

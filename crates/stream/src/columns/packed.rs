@@ -3,7 +3,9 @@
 //! A column of a sealed batch has some thousand numbers below a few thousand; a machine word for each would be most of what
 //! the batch holds. Invariant: a number never lies in more than two words, since none has more than 32 bits.
 //!
-//! Cost: two reads and two shifts a number.
+//! Cost: two reads and two shifts a number; a copy costs nothing.
+
+use std::sync::Arc;
 
 /// Numbers in an order; see the module's documentation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -11,7 +13,8 @@ pub(super) struct Packed {
     /// Bits of each; 0 where all are 0.
     bits: u8,
     count: u32,
-    words: Box<[u64]>,
+    /// Shared by copies, as an image of a stream is one.
+    words: Arc<[u64]>,
 }
 
 impl Packed {

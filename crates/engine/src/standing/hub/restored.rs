@@ -61,7 +61,7 @@ impl Hub {
         }
         let mut image = HubImage {
             seed: self.seed(),
-            terms: self.terms.transient.clone(),
+            terms: self.terms.transient.by_id(),
             ..HubImage::default()
         };
         for (id, settings) in &self.settings {
