@@ -203,14 +203,14 @@ fn run<T>(
     let changes_max = options.changes_max + options.uploads_max;
     // One more for upkeep, and one to read the configuration again.
     let engine_threads_max = options.started_max + changes_max + 2;
-    let prompt = Arc::clone(&server.prompt);
+    let (prompt, state) = (Arc::clone(&server.prompt), Arc::clone(&server));
     let serving = async {
         if let Some(reload) = reload {
             tokio::spawn(signals::reload_at_hangup(Arc::clone(&server), reload));
         }
         connections::serve(listener, server, shutdown).await
     };
-    runtime::run(engine_threads_max, prompt, serving)
-        .and_then(|ended| ended)
-        .map_err(ServeError::Start)
+    let ended = runtime::run(engine_threads_max, prompt, serving);
+    state.crew.end(runtime::LAST_WAIT);
+    ended.and_then(|ended| ended).map_err(ServeError::Start)
 }

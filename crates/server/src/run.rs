@@ -7,6 +7,7 @@
 //! | `account` | memory that requests hold outside of the engine |
 //! | `give_back` | the thread that gives freed memory back to the system |
 //! | `gate` | the same for changes, by number alone |
+//! | `crew` | the threads of pushes |
 //! | `light` | queries that are answered on the thread that read them |
 //! | `live` | streams and registered queries, and waiting for reports without a thread |
 //! | `subscribing` | live queries, and waiting for their changes without a thread |
@@ -20,6 +21,7 @@
 pub(crate) mod account;
 pub(crate) mod admission;
 pub(crate) mod change;
+pub(crate) mod crew;
 pub(crate) mod engine;
 pub(crate) mod fresh;
 pub(crate) mod gate;

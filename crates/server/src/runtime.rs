@@ -14,9 +14,9 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
 /// Stack of each thread, in bytes; address space until it is used.
-const STACK_BYTES: usize = 16 << 20;
+pub(crate) const STACK_BYTES: usize = 16 << 20;
 /// How long the process waits for engine threads when it ends; their queries have been cancelled.
-const LAST_WAIT: Duration = Duration::from_secs(1);
+pub(crate) const LAST_WAIT: Duration = Duration::from_secs(1);
 
 /// Runs the edge until `serving` ends.
 pub(crate) fn run<T>(

@@ -18,6 +18,7 @@ use crate::request::condition::ServerStart;
 use crate::response::problem::Problem;
 use crate::run::account::BodyAccounts;
 use crate::run::admission::{Admission, Bounds};
+use crate::run::crew::Crew;
 use crate::run::gate::Gate;
 use crate::run::job::Engine;
 use crate::run::live::LiveDoor;
@@ -58,6 +59,8 @@ pub(crate) struct ServerState {
     pub metrics: Arc<Metrics>,
     /// Streams, registered queries, and who waits for reports.
     pub live: LiveDoor,
+    /// Who does pushes.
+    pub crew: Crew,
     /// Live queries, and who follows them.
     pub subscriptions: SubscriptionDoor,
     /// Held while the store is compacted on request.
@@ -131,6 +134,7 @@ impl ServerState {
             spool,
             metrics: Arc::new(Metrics::new()),
             live: LiveDoor::new(),
+            crew: Crew::of_processors(),
             subscriptions: SubscriptionDoor::new(),
             compacting: tokio::sync::Mutex::default(),
             prompt: Prompt::new(),

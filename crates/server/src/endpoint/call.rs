@@ -246,6 +246,31 @@ pub(crate) async fn with<T: Send + 'static>(
     server: &ServerState,
     call: impl FnOnce(&Live) -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
+    let call = in_turn(server, call).await?;
+    let called = tokio::task::spawn_blocking(move || {
+        runtime::stand_back();
+        call()
+    });
+    called.await.unwrap_or_else(bug)
+}
+
+/// The same for a push, by the threads that all pushes share ([`crate::run::crew`]).
+pub(crate) async fn pushed<T: Send + 'static>(
+    server: &ServerState,
+    call: impl FnOnce(&Live) -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    let call = in_turn(server, call).await?;
+    server.crew.call(call).await.unwrap_or_else(bug)
+}
+
+/// What a call of the streams is to do once it has its turn.
+async fn in_turn<T, F>(
+    server: &ServerState,
+    call: F,
+) -> Result<impl FnOnce() -> Result<T, Problem> + use<T, F>, Problem>
+where
+    F: FnOnce(&Live) -> Result<T, Problem>,
+{
     let live = opened(server)?.clone();
     let (arrived, timeout) = (Instant::now(), server.options().update_timeout);
     let place = server.changes.enter(timeout).await;
@@ -253,21 +278,21 @@ pub(crate) async fn with<T: Send + 'static>(
         Turned::Away => Problem::overloaded("too many changes wait for their turn"),
         Turned::TooLate => response::out_of_time(timeout, arrived),
     })?;
-    let called = tokio::task::spawn_blocking(move || {
-        runtime::stand_back();
+    Ok(move || {
         let outcome = call(&live);
         drop((live, place));
         give_back::before_a_wait();
         outcome
-    });
-    called.await.unwrap_or_else(|panic| {
-        tracing::error!(%panic, "a call of the streams failed");
-        let message = "the streams met a bug of the server";
-        Err(Problem::of_change(&QueryError::new(
-            Kind::Internal,
-            message,
-        )))
     })
+}
+
+fn bug<T>(error: impl std::fmt::Display) -> Result<T, Problem> {
+    tracing::error!(%error, "a call of the streams failed");
+    let message = "the streams met a bug of the server";
+    Err(Problem::of_change(&QueryError::new(
+        Kind::Internal,
+        message,
+    )))
 }
 
 /// The answer that a call has come to.

@@ -17,7 +17,7 @@
 //!
 //! Needs the right to change, as a push does. Cost: one task, no thread while it is silent; a message that waits is parsed again with each attempt.
 
-use crate::endpoint::call::{Call, Named, answered, name, with};
+use crate::endpoint::call::{Call, Named, answered, name, pushed, with};
 use crate::endpoint::socket::handshake::is_asked;
 use crate::endpoint::socket::{SocketEnd, SocketLimits, WebSocket, over};
 use crate::endpoint::streams;
@@ -276,7 +276,7 @@ impl Pushing {
             done,
             batch,
         };
-        with(&self.server, move |live| Ok(attempt.make(live))).await?
+        pushed(&self.server, move |live| Ok(attempt.make(live))).await?
     }
 }
 

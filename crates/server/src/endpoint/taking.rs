@@ -1,6 +1,6 @@
 //! One push of items: what its request says, how it is taken, and what became of it.
 
-use crate::endpoint::call::{Call, with};
+use crate::endpoint::call::{Call, pushed};
 use crate::request::intake::Intake;
 use crate::request::items::{Delivery, ItemsForm, REJECTIONS_MAX, ReadItems, Rejection};
 use crate::request::timing::moment;
@@ -91,7 +91,7 @@ pub(crate) async fn taken(
         }
         Ok(PushAccount::of(pushed, read))
     };
-    with(server, take).await
+    pushed(server, take).await
 }
 
 /// Gives items of a source to a stream, all or none; 429 where its budget has no room for them.
