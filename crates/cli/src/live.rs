@@ -32,5 +32,5 @@ pub use following::{Followed, Following};
 pub use items::{ItemsForm, ItemsInput};
 pub use listing::{Listed, print_all, print_one};
 pub use push::{ItemTime, PushAccount, PushOptions, Pusher};
-pub use time::{ahead, milliseconds, moment, now_ms, span, speed};
+pub use time::{ahead, milliseconds, moment, span, speed};
 pub use viewer::{End, View, Watch};

@@ -9,6 +9,6 @@ mod form;
 mod prologue;
 mod statement;
 
-pub use form::{Form, form, reads_windows};
+pub use form::{Form, form, is_ordered, reads_windows};
 pub use prologue::{declared, used_prefixes};
 pub use statement::{Progress, ScriptStatement, Statements, progress};

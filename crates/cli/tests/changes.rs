@@ -430,7 +430,7 @@ fn a_lock_that_was_removed_lets_no_second_writer_in() {
                 _ => vec![text(&data)],
             };
             let second = [&[verb, "-l", text(&store)], &more[..]].concat();
-            fails(&second, 1, &["a server that changes it"]);
+            fails(&second, 1, &["a server that changes this store"]);
         }
     }
     assert_eq!(count(&store), 1);

@@ -221,6 +221,13 @@ impl QueryError {
         self
     }
 
+    /// Without what was said about what to do.
+    #[must_use]
+    pub fn without_hint(mut self) -> QueryError {
+        self.hint = None;
+        self
+    }
+
     /// With the limit that was reached.
     #[must_use]
     pub fn with_limit(mut self, unit: Unit, limit: u64, used: u64) -> QueryError {

@@ -118,6 +118,7 @@ impl TransientTerms {
 
     /// The terms of all ids that are here, as they are now, and no ids of terms. What comes later is not there, and what goes is:
     /// keys are shared. O(1) for each 64 KiB of it.
+    #[must_use]
     pub fn by_id(&self) -> TransientTerms {
         TransientTerms {
             table: self.table.by_number(),

@@ -67,7 +67,7 @@ pub struct StreamCreate {
     /// What its items may hold in memory, with its unit [default: the server's]
     #[arg(long, value_name = "SIZE")]
     pub budget: Option<String>,
-    /// When it begins, in milliseconds: items before that are late [default: now]
+    /// When it begins, in milliseconds: items before that are late [default: now; 0 with --arrival-time]
     #[arg(long, value_name = "MS")]
     pub begin: Option<u64>,
     #[command(flatten)]

@@ -26,6 +26,8 @@ const EVENTS: &str = "text/event-stream";
 const STREAMS: &str = "api/v1/streams";
 const QUERIES: &str = "api/v1/continuous";
 const LIVE: &str = "api/v1/subscribe";
+const QUERY: &str = "sparql";
+const RESULTS: &str = "application/sparql-results+json";
 
 /// What a push says besides its items.
 #[derive(Clone, Debug, Default)]
@@ -76,9 +78,15 @@ impl Endpoint {
         self.document(STREAMS, message("application/json", body), stop)
     }
 
-    /// The streams.
+    /// The streams; says where the server has none because its database is only read.
     pub fn streams(&self, stop: &Stop) -> Result<Vec<Value>, Trouble> {
         let listed = self.document(STREAMS, bare(Method::GET), stop)?;
+        if listed["is_writable"] == false {
+            say!(
+                "somersault: the server has opened its database for reading only, so it has no streams: start it with --allow-update, or with a \
+                 token that may write"
+            );
+        }
         Ok(members(listed, "streams"))
     }
 
@@ -211,6 +219,13 @@ impl Endpoint {
         let endpoint = self.beside(&format!("{}/reports", query_place(name)));
         let seen = HeaderValue::from(seen);
         endpoint.events(bare(Method::GET), Some(seen), is_stopped)
+    }
+
+    /// The answer of a `SELECT` as it is now, as a document of SPARQL's JSON results.
+    pub fn answer(&self, text: &str, stop: &Stop) -> Result<Value, Trouble> {
+        let mut message = message("application/sparql-query", Sent::Text(text.to_owned()));
+        RESULTS.clone_into(&mut message.accept);
+        self.document(QUERY, message, stop)
     }
 
     /// The answer of a query and its changes behind the event of this id, as [`Endpoint::reports`].

@@ -6,11 +6,12 @@
 //! first rows of them --> a document of SPARQL's JSON results, which is read as that of a report
 //! ```
 //!
-//! Rows are kept as the text that they came as, in its order: differences are of bags, whose rows have no order.
+//! Rows are kept as the text that they came as, in its order: differences are of bags, whose rows have no order. Where the query
+//! has one, the rows of an answer that came whole lend it ([`LiveAnswer::arrange`]); those that it has not come last.
 
 use super::report::{Report, Said};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// An answer; see the head of this file.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +24,8 @@ pub struct LiveAnswer {
     count: u64,
     /// Of an `ASK`.
     boolean: Option<bool>,
+    /// Where rows stand in the answer of a query that orders them.
+    places: HashMap<String, usize>,
     /// Rows that came and that went with the last difference (count).
     changed: Option<(u64, u64)>,
 }
@@ -33,7 +36,10 @@ impl LiveAnswer {
         let mut said: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
         let snapshot = said["snapshot"].as_u64().ok_or("it has no `snapshot`")?;
         if said["type"] == "answer" {
-            *self = LiveAnswer::default();
+            *self = LiveAnswer {
+                places: std::mem::take(&mut self.places),
+                ..LiveAnswer::default()
+            };
             let rows = rows_of(&mut said, "results");
             for row in rows {
                 self.add(row);
@@ -57,6 +63,15 @@ impl LiveAnswer {
         Ok(())
     }
 
+    /// Rows stand from now on as in this answer, a document of SPARQL's JSON results.
+    pub fn arrange(&mut self, mut answer: Value) {
+        let rows = rows_of(&mut answer, "results").into_iter();
+        self.places.clear();
+        for (place, row) in rows.enumerate() {
+            self.places.entry(row).or_insert(place);
+        }
+    }
+
     /// What stands above it; `None` where nothing has come yet.
     pub fn title(&self) -> Option<String> {
         let snapshot = self.snapshot?;
@@ -72,8 +87,14 @@ impl LiveAnswer {
         if let Some(value) = self.boolean {
             return Ok(Said::Boolean(value));
         }
-        let rows = self.rows.iter();
-        let rows = rows.flat_map(|(row, count)| (0..*count).map(move |_| row.as_str()));
+        let mut rows: Vec<(&str, u64)> = Vec::with_capacity(self.rows.len());
+        rows.extend(self.rows.iter().map(|(row, count)| (row.as_str(), *count)));
+        if !self.places.is_empty() {
+            let place = |row: &str| self.places.get(row).copied().unwrap_or(usize::MAX);
+            rows.sort_by_cached_key(|(row, _)| place(row));
+        }
+        let rows = rows.into_iter();
+        let rows = rows.flat_map(|(row, count)| (0..count).map(move |_| row));
         let rows: Vec<&str> = rows.take(rows_max).collect();
         let document = format!(
             "{{\"head\":{},\"results\":{{\"bindings\":[{}]}}}}",
@@ -176,6 +197,26 @@ mod tests {
         );
         answer.take(&first).expect("a new answer takes its place");
         assert_eq!(shown(&answer, 9).1, 3);
+    }
+
+    #[test]
+    fn rows_stand_as_in_the_answer_that_lends_its_order() {
+        let mut answer = LiveAnswer::default();
+        let first = format!(
+            r#"{{"type":"answer","snapshot":1,"head":{{"vars":["x"]}},"results":{}}}"#,
+            bindings(&["a", "b", "c", "b"])
+        );
+        answer.take(&first).expect("it is one");
+        let whole = format!(r#"{{"results":{}}}"#, bindings(&["c", "b", "b", "z"]));
+        answer.arrange(serde_json::from_str(&whole).expect("a document"));
+        let names = ["c", "b", "b", "a"].map(|name| format!("<http://e/{name}>"));
+        assert_eq!(shown(&answer, 9).0, names);
+        assert_eq!(shown(&answer, 2), (names[..2].to_vec(), 4));
+        answer
+            .take(&difference(1, &["z"], &["b"]))
+            .expect("it is one");
+        let names = ["c", "b", "z", "a"].map(|name| format!("<http://e/{name}>"));
+        assert_eq!(shown(&answer, 9).0, names);
     }
 
     #[test]

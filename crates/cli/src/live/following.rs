@@ -18,6 +18,7 @@ use super::events::{EVENT_BYTES_MAX, EventReader, ServerEvent};
 use crate::endpoint::{Endpoint, Refusal, ReportBytes};
 use crate::exit::Code;
 use crate::stop::Stop;
+use crate::text::is_ordered;
 use crate::trouble::Trouble;
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -35,6 +36,8 @@ const CONNECT_MAX: Duration = Duration::from_secs(20);
 /// How often whoever pauses looks whether to stop.
 const LOOK: Duration = Duration::from_millis(25);
 const READ_BYTES: usize = 64 << 10;
+/// How long the answer that tells an order may take.
+const ORDERED_MAX: Duration = Duration::from_secs(10);
 
 /// How long the first answer of a live query may take: as long as its server lets it.
 const ANSWER_MAX: Duration = Duration::from_mins(10);
@@ -164,6 +167,17 @@ impl Following {
         match &self.followed {
             Followed::Registered(name) => name,
             Followed::Live(_) => "answer",
+        }
+    }
+
+    /// The answer of a live query that orders its rows, as it is now; `None` where it orders none, or the server does not say.
+    pub fn ordered(&self) -> Option<Value> {
+        match &self.followed {
+            Followed::Live(text) if is_ordered(text) => {
+                let endpoint = self.endpoint.clone().within(ORDERED_MAX);
+                endpoint.answer(text, &self.patience.stop).ok()
+            }
+            Followed::Live(_) | Followed::Registered(_) => None,
         }
     }
 

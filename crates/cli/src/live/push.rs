@@ -477,10 +477,14 @@ fn went_on(pausing: &mut Option<Pausing>) {
 /// Says how far items have come.
 fn say_progress(account: &PushAccount) {
     if account.known > 0 {
-        say!("{} items were there already", account.known);
+        match account.known {
+            1 => say!("1 item was there already"),
+            known => say!("{known} items were there already"),
+        }
     }
     match (account.durable, account.position) {
         (Some(durable), Some(_)) => say!("items before position {durable} are durable"),
+        (Some(1), None) => say!("1 item is durable"),
         (Some(durable), None) => say!("{durable} items are durable"),
         (None, _) => say!("the server keeps no log: what it has taken ends with it"),
     }

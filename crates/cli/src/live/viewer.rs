@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 
 /// The least time between two frames.
 const FRAME: Duration = Duration::from_millis(50);
+/// The least time between two looks at the order of rows.
+const ORDER: Duration = Duration::from_millis(200);
 /// How long nothing is heard before it is looked whether the terminal has another size.
 const LOOK: Duration = Duration::from_millis(500);
 
@@ -65,6 +67,10 @@ pub struct Watch<'w> {
     came: u64,
     drawn_at: Option<Instant>,
     is_stale: bool,
+    /// Rows came whose place in the answer is not known.
+    is_unordered: bool,
+    /// Before this their order is not asked for: it rests as long as asking took, at least.
+    order_at: Instant,
 }
 
 impl<'w> Watch<'w> {
@@ -84,6 +90,8 @@ impl<'w> Watch<'w> {
             came: 0,
             drawn_at: None,
             is_stale: true,
+            is_unordered: false,
+            order_at: Instant::now(),
         }
     }
 
@@ -158,6 +166,8 @@ impl<'w> Watch<'w> {
                 } else if let Err(why) = shown.answer.take(&line) {
                     shown.note = format!("asking anew, because what came does not fit: {why}");
                     self.following.ask_anew();
+                } else {
+                    self.is_unordered = true;
                 }
                 self.is_stale = true;
                 Ok(())
@@ -207,6 +217,13 @@ impl<'w> Watch<'w> {
             Some(passed) => passed >= LOOK,
         };
         if is_due {
+            if self.is_unordered && (is_last || now >= self.order_at) {
+                if let Some(answer) = self.following.ordered() {
+                    shown.answer.arrange(answer);
+                }
+                self.is_unordered = false;
+                self.order_at = Instant::now() + now.elapsed().max(ORDER);
+            }
             self.following.title().clone_into(&mut shown.query);
             shown.is_live = self.following.is_live();
             screen.draw(shown, Size::of_terminal())?;

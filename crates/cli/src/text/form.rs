@@ -57,6 +57,15 @@ pub fn reads_windows(text: &str) -> bool {
     pieces(text).any(is_of_streams)
 }
 
+/// Whether the answer of a query has an order: `ORDER BY` stands behind its pattern, in no group.
+pub fn is_ordered(text: &str) -> bool {
+    let mut depth = 0_u32;
+    pieces(text).any(|piece| {
+        depth = depth.saturating_add_signed(piece.nesting());
+        depth == 0 && piece.is_word("ORDER")
+    })
+}
+
 /// The form that a token begins.
 pub(super) fn of_word(token: Piece<'_>) -> Option<Form> {
     let is = |word| token.is_word(word);
@@ -92,6 +101,14 @@ mod tests {
         assert_eq!(form("PREFIX a: <b>"), None);
         assert_eq!(form("{ SELECT * {} }"), None);
         assert_eq!(form("INSERT DATA {}"), Some(Form::Update));
+    }
+
+    #[test]
+    fn an_order_is_that_of_the_whole_answer() {
+        let plain = "# ORDER BY ?x\nSELECT ?order { { SELECT ?x { ?x a 'ORDER' } ORDER BY ?x LIMIT 3 } } LIMIT 2";
+        assert!(!is_ordered(plain));
+        let text = "SELECT ?x (COUNT(*) AS ?n) { ?x ?p ?y } GROUP BY ?x HAVING (?n > 2) order\nby DESC(?n)";
+        assert!(is_ordered(text));
     }
 
     #[test]

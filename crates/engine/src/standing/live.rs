@@ -175,14 +175,15 @@ impl Live {
         Live { inner }
     }
 
-    /// Makes a stream that begins now, or at this moment (milliseconds): items before it are late, and no window is reported
-    /// that opens before it.
+    /// Makes a stream that begins at this moment (milliseconds): items before it are late, and no window is reported that opens
+    /// before it. Where none is said it begins now; one whose items have the time of their arrival has always been, and was empty.
     pub fn create(&self, stream: &HubStream, begin_ms: Option<u64>) -> Result<(), QueryError> {
         if let Some(begin_ms) = begin_ms {
             Live::check_time(begin_ms)?;
         }
         let mut hub = self.hub();
-        hub.create(stream, begin_ms.unwrap_or_else(now_ms))?;
+        let begin_ms = begin_ms.unwrap_or_else(|| if stream.arrival_time { 0 } else { now_ms() });
+        hub.create(stream, begin_ms)?;
         hub.tick(now_ms());
         drop(self.inner.advance(hub));
         Ok(())

@@ -132,7 +132,11 @@ fn now_ms() -> u64 {
 
 async fn show(server: &ServerState, name: String) -> Result<Response<Body>, Problem> {
     if !server.engine()?.is_writable() {
-        return Err(Problem::not_found(format!("there is no stream <{name}>")));
+        let problem = Problem::not_found(format!("there is no stream <{name}>"));
+        return Err(problem.with_hint(
+            "the database was opened for reading only, so it has none: start the server with --allow-update, or with a token \
+             that may write",
+        ));
     }
     let stream = with(server, move |live| live.stream(&name).map_err(failed)).await?;
     Ok(json_text(&described(&stream)))

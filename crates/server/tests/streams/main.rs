@@ -276,8 +276,19 @@ fn a_stream_of_arrival_time_needs_no_time() {
     let served = Served::new();
     served.stream(LIKES, json!({ "arrival_time": true, "absorb": "none" }));
     served.register("q", QUESTION);
+    // Nothing came before it was made, so a window of an hour is whole.
+    served.register("hour", &QUESTION.replacen("RANGE PT1S", "RANGE PT1H", 1));
     let account = served.pushed("", NQUADS, "<http://e/a> <http://e/likes> <http://e/x> .");
     assert_eq!(account["taken"], 1);
+    let read = served.get("/api/v1/continuous/hour/reports?wait=20s");
+    assert_eq!(
+        read["reports"][0]["report"]["results"]["bindings"][0]["who"]["value"],
+        "http://e/a"
+    );
+    assert_eq!(
+        served.get("/api/v1/continuous/hour")["windows"][0]["range"],
+        3_600_000
+    );
     let read = served.get("/api/v1/continuous/q/reports?wait=20s");
     assert_eq!(numbers(&read), [1]);
     let rows = &read["reports"][0]["report"]["results"]["bindings"];

@@ -37,7 +37,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 #[derive(Debug, thiserror::Error)]
 pub enum BeginError {
     /// Another writer holds the lock.
-    #[error("{path}: another load into this store is running, or a server that changes it")]
+    #[error("{path}: a server that changes this store, or another load into it, is running")]
     Locked {
         /// The store.
         path: PathBuf,

@@ -6,7 +6,6 @@
 
 use super::stream::ensure;
 use crate::endpoint::{Delivery, Endpoint, Taken};
-use crate::live::now_ms;
 use crate::stop::Stop;
 use crate::trouble::Trouble;
 use serde_json::json;
@@ -20,8 +19,6 @@ pub const ENTERS: &str = "urn:enters";
 /// The pause between two pushes, and the events of one (count).
 const PAUSE: Duration = Duration::from_millis(250);
 const EVENTS: usize = 3;
-/// How long before its start the stream begins (milliseconds): a window of that range is whole at once.
-const BEGUN_BEFORE_MS: u64 = 60_000;
 /// Students and courses that take part (count): all departments of the smallest university have them.
 const STUDENTS: u64 = 60;
 const COURSES: u64 = 8;
@@ -42,10 +39,7 @@ pub fn feed(url: &str) {
 
 fn feed_on(server: &Endpoint) -> Result<(), Trouble> {
     let stop = Stop::default();
-    let definition = json!({
-        "name": CAMPUS, "absorb": "none", "arrival_time": true,
-        "begin": now_ms().saturating_sub(BEGUN_BEFORE_MS),
-    });
+    let definition = json!({ "name": CAMPUS, "absorb": "none", "arrival_time": true });
     ensure(server, &definition, &stop)?;
     let delivery = Delivery {
         media_type: "application/n-triples",

@@ -107,7 +107,13 @@ fn push(flags: &StreamPush, file: Option<&Path>) -> Outcome {
         if sent.is_err() {
             let account = pusher.account();
             let (taken, rejected) = (account.taken, account.rejected);
-            say!("somersault: {taken} items were taken, {rejected} lines rejected");
+            let (items, were) = if taken == 1 {
+                ("item", "was")
+            } else {
+                ("items", "were")
+            };
+            let lines = if rejected == 1 { "line" } else { "lines" };
+            say!("somersault: {taken} {items} {were} taken, {rejected} {lines} rejected");
         }
         sent.map(|()| pusher.finish())
     })?;

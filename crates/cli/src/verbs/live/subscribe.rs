@@ -21,6 +21,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 const OUTPUT_BUFFER_BYTES: usize = 1 << 16;
+/// How long after a signal the answer to a registration is waited for: what was registered is to be dropped.
+const REGISTER_GRACE: Duration = Duration::from_secs(2);
 /// How long it may take to drop a query at the end.
 const DROP_MAX: Duration = Duration::from_secs(5);
 
@@ -88,7 +90,8 @@ impl Asked<'_> {
 
     /// Registers a query, follows it, and drops it.
     fn given(&self, text: &str) -> Result<(), Trouble> {
-        let register = || self.server.register(text, None, self.stop);
+        let stop = self.stop.with_grace(REGISTER_GRACE);
+        let register = || self.server.register(text, None, &stop);
         let mut registered = Registered {
             server: self.server,
             name: register()?,

@@ -109,7 +109,7 @@ impl Hub {
 
     /// Forgets a stream that no query names.
     pub fn drop_stream(&mut self, name: &str) -> Result<(), QueryError> {
-        let id = self.stream(name)?;
+        let id = self.stream(name).map_err(QueryError::without_hint)?;
         let is_written = |query: &&Registered| query.writes == Some(id);
         if let Some(query) = self.queries.values().find(is_written) {
             let message = format!(
