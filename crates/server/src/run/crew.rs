@@ -21,6 +21,7 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -35,6 +36,8 @@ type Work = Box<dyn FnOnce() + Send>;
 pub(crate) struct Crew {
     shared: Arc<Shared>,
     threads_max: usize,
+    /// Something was given since that was asked last.
+    has_worked: AtomicBool,
 }
 
 /// Why there is no outcome.
@@ -74,7 +77,13 @@ impl Crew {
         Crew {
             shared: Arc::default(),
             threads_max,
+            has_worked: AtomicBool::new(false),
         }
+    }
+
+    /// Whether something was given since this was asked last.
+    pub(crate) fn has_worked(&self) -> bool {
+        self.has_worked.swap(false, Ordering::Relaxed)
     }
 
     /// As many threads as there are processors, and two where there is one: what waits for the disk leaves it.
@@ -107,6 +116,7 @@ impl Crew {
     }
 
     fn give(&self, mut work: Work) -> io::Result<()> {
+        self.has_worked.store(true, Ordering::Relaxed);
         let mut state = self.shared.lock();
         while let Some((_, seat)) = state.resting.pop() {
             match seat.send(work) {
@@ -245,6 +255,7 @@ mod tests {
         let failed = crew.call(|| panic!("as it should")).await;
         assert!(matches!(failed, Err(CrewError::Panicked)));
         assert_eq!(crew.call(|| 7).await.expect("it is done"), 7);
+        assert!(crew.has_worked() && !crew.has_worked());
         assert_eq!(crew.shared.lock().threads, 1);
     }
 

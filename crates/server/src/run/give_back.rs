@@ -5,7 +5,7 @@
 //! allocator keeps of what they freed. Kept memory is used again for nothing; given back, it is cleared again
 //! when it is next asked for, which cost a fifth of two processors under every abuse at once. So as long as
 //! the process holds no more than requests may ask for, freed memory goes back once a second; beyond, at once. Pushes to streams
-//! ask for little and free tens of megabytes a second, so beside streams it goes back ten times as often.
+//! ask for little and free tens of megabytes a second, so while they come it goes back ten times as often.
 //! What a thread keeps for itself (some megabytes of pages, a few of each size, that hold nothing) it
 //! alone can give: a hundred that wait for minutes held 0.7 GiB so. They give it before they wait for long.
 
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 const OFTEN: Duration = Duration::from_millis(5);
 const NOW_AND_THEN: Duration = Duration::from_millis(20);
 const SELDOM: Duration = Duration::from_secs(1);
-/// How long freed memory is kept while streams hold something; otherwise [`SELDOM`].
+/// How long freed memory is kept while pushes come; otherwise [`SELDOM`].
 const PUSHES: Duration = Duration::from_millis(100);
 const _: () = {
     assert!(
@@ -64,8 +64,8 @@ fn keep_small(server: &Weak<ServerState>) {
     while let Some(server) = server.upgrade() {
         let (pause, keep, is_pressed) = server.engine().map_or((SELDOM, SELDOM, false), |engine| {
             let pool = engine.pool();
-            let has_streams = pool.stream_bytes() > 0;
-            let keep = if has_streams { PUSHES } else { SELDOM };
+            let are_pushed = server.crew.has_worked();
+            let keep = if are_pushed { PUSHES } else { SELDOM };
             let held_bytes = resident.as_ref().and_then(Resident::bytes);
             // Where nobody can say, as if it were too much.
             let is_pressed = held_bytes.is_none_or(|held_bytes| held_bytes > pool.limit_bytes());
