@@ -21,6 +21,7 @@ mod events;
 mod following;
 mod items;
 mod listing;
+mod order;
 mod push;
 mod report;
 mod screen;

@@ -15,7 +15,7 @@ use tokio::runtime::{Builder, Runtime};
 
 /// Stack of each thread, in bytes; address space until it is used.
 pub(crate) const STACK_BYTES: usize = 16 << 20;
-/// How long the process waits for engine threads when it ends; their queries have been cancelled.
+/// How long the process waits for engine threads when it ends, and then for those of pushes; their queries have been cancelled.
 pub(crate) const LAST_WAIT: Duration = Duration::from_secs(1);
 
 /// Runs the edge until `serving` ends.

@@ -225,6 +225,8 @@ impl Endpoint {
     pub fn answer(&self, text: &str, stop: &Stop) -> Result<Value, Trouble> {
         let mut message = message("application/sparql-query", Sent::Text(text.to_owned()));
         RESULTS.clone_into(&mut message.accept);
+        // Whoever asks does so again.
+        message.waiting = Waiting::No;
         self.document(QUERY, message, stop)
     }
 

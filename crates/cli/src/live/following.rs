@@ -15,10 +15,11 @@
 //! once. So does what is larger than any that is taken, since it would be as large the next time.
 
 use super::events::{EVENT_BYTES_MAX, EventReader, ServerEvent};
+use super::order::Order;
 use crate::endpoint::{Endpoint, Refusal, ReportBytes};
 use crate::exit::Code;
 use crate::stop::Stop;
-use crate::text::is_ordered;
+use crate::text::{Form, form, is_ordered};
 use crate::trouble::Trouble;
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -36,8 +37,6 @@ const CONNECT_MAX: Duration = Duration::from_secs(20);
 /// How often whoever pauses looks whether to stop.
 const LOOK: Duration = Duration::from_millis(25);
 const READ_BYTES: usize = 64 << 10;
-/// How long the answer that tells an order may take.
-const ORDERED_MAX: Duration = Duration::from_secs(10);
 
 /// How long the first answer of a live query may take: as long as its server lets it.
 const ANSWER_MAX: Duration = Duration::from_mins(10);
@@ -170,12 +169,12 @@ impl Following {
         }
     }
 
-    /// The answer of a live query that orders its rows, as it is now; `None` where it orders none, or the server does not say.
-    pub fn ordered(&self) -> Option<Value> {
+    /// The order of the rows of a live query; `None` where it orders none.
+    pub fn order(&self) -> Option<Order> {
         match &self.followed {
-            Followed::Live(text) if is_ordered(text) => {
-                let endpoint = self.endpoint.clone().within(ORDERED_MAX);
-                endpoint.answer(text, &self.patience.stop).ok()
+            Followed::Live(text) if form(text) == Some(Form::Select) && is_ordered(text) => {
+                let (endpoint, text) = (self.endpoint.clone(), text.clone());
+                Some(Order::of(endpoint, text, &self.patience.stop))
             }
             Followed::Live(_) | Followed::Registered(_) => None,
         }

@@ -5,6 +5,7 @@
 //! line of JSON with its `number`, each change of an answer as it came; what else there is to say goes to standard error.
 
 use super::following::{Following, Heard};
+use super::order::Order;
 use super::screen::{LiveScreen, Shown, Size};
 use crate::exit::Code;
 use crate::say::say;
@@ -14,8 +15,6 @@ use std::time::{Duration, Instant};
 
 /// The least time between two frames.
 const FRAME: Duration = Duration::from_millis(50);
-/// The least time between two looks at the order of rows.
-const ORDER: Duration = Duration::from_millis(200);
 /// How long nothing is heard before it is looked whether the terminal has another size.
 const LOOK: Duration = Duration::from_millis(500);
 
@@ -67,10 +66,8 @@ pub struct Watch<'w> {
     came: u64,
     drawn_at: Option<Instant>,
     is_stale: bool,
-    /// Rows came whose place in the answer is not known.
-    is_unordered: bool,
-    /// Before this their order is not asked for: it rests as long as asking took, at least.
-    order_at: Instant,
+    /// Of the rows of a live query that orders them.
+    order: Option<Order>,
 }
 
 impl<'w> Watch<'w> {
@@ -81,6 +78,10 @@ impl<'w> Watch<'w> {
         count: Option<u64>,
         deadline: Option<Instant>,
     ) -> Watch<'w> {
+        let order = match view {
+            View::Screen(..) => following.order(),
+            View::Lines(_) => None,
+        };
         Watch {
             following: following.until(deadline),
             view,
@@ -90,8 +91,7 @@ impl<'w> Watch<'w> {
             came: 0,
             drawn_at: None,
             is_stale: true,
-            is_unordered: false,
-            order_at: Instant::now(),
+            order,
         }
     }
 
@@ -149,7 +149,9 @@ impl<'w> Watch<'w> {
 
     /// Until when to wait for more.
     fn wait_until(&self, now: Instant) -> Instant {
+        let is_asked = self.order.as_ref().is_some_and(Order::is_awaited);
         let look = match (&self.view, self.drawn_at) {
+            _ if is_asked => now + FRAME,
             (View::Screen(..), Some(drawn)) if self.is_stale => drawn + FRAME,
             _ => now + LOOK,
         };
@@ -166,8 +168,8 @@ impl<'w> Watch<'w> {
                 } else if let Err(why) = shown.answer.take(&line) {
                     shown.note = format!("asking anew, because what came does not fit: {why}");
                     self.following.ask_anew();
-                } else {
-                    self.is_unordered = true;
+                } else if let Some(order) = &mut self.order {
+                    order.want();
                 }
                 self.is_stale = true;
                 Ok(())
@@ -210,6 +212,15 @@ impl<'w> Watch<'w> {
             return Ok(());
         };
         let now = Instant::now();
+        if let Some(order) = &mut self.order {
+            if let Some(answer) = order.poll() {
+                shown.answer.arrange(answer);
+                self.is_stale = true;
+            }
+            if order.is_coming() && !is_last {
+                return Ok(());
+            }
+        }
         let passed = self.drawn_at.map(|drawn| now - drawn);
         let is_due = match passed {
             None => true,
@@ -217,13 +228,6 @@ impl<'w> Watch<'w> {
             Some(passed) => passed >= LOOK,
         };
         if is_due {
-            if self.is_unordered && (is_last || now >= self.order_at) {
-                if let Some(answer) = self.following.ordered() {
-                    shown.answer.arrange(answer);
-                }
-                self.is_unordered = false;
-                self.order_at = Instant::now() + now.elapsed().max(ORDER);
-            }
             self.following.title().clone_into(&mut shown.query);
             shown.is_live = self.following.is_live();
             screen.draw(shown, Size::of_terminal())?;

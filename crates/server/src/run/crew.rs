@@ -116,6 +116,7 @@ impl Crew {
     }
 
     fn give(&self, mut work: Work) -> io::Result<()> {
+        // Whoever does it is started with the lock, and so finds it among what waits.
         self.has_worked.store(true, Ordering::Relaxed);
         let mut state = self.shared.lock();
         while let Some((_, seat)) = state.resting.pop() {
@@ -125,17 +126,23 @@ impl Crew {
                 Err(unsent) => work = unsent.0,
             }
         }
+        state.waiting.push_back(work);
         if state.threads == self.threads_max {
-            state.waiting.push_back(work);
             return Ok(());
         }
         let shared = Arc::clone(&self.shared);
         let thread = std::thread::Builder::new()
             .name("engine".to_owned())
             .stack_size(runtime::STACK_BYTES);
-        // With the lock: it waits for it when it is done.
-        thread.spawn(move || shared.work(work))?;
-        state.threads += 1;
+        match thread.spawn(move || shared.work()) {
+            Ok(_) => state.threads += 1,
+            // The others do it, if there are any.
+            Err(error) if state.threads == 0 => {
+                state.waiting.pop_back();
+                return Err(error);
+            }
+            Err(_) => {}
+        }
         Ok(())
     }
 
@@ -161,13 +168,11 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does this, and then what comes.
-    fn work(&self, first: Work) {
+    /// Does what waits, and then what comes.
+    fn work(&self) {
         runtime::stand_back();
-        let mut next = Some(first);
-        while let Some(work) = next {
+        while let Some(work) = self.next() {
             work();
-            next = self.next();
         }
         self.ended.notify_all();
     }
@@ -192,8 +197,9 @@ impl Shared {
         }
         let mut state = self.lock();
         state.resting.retain(|(number, _)| *number != rest);
-        // Whoever took its seat away meanwhile has given it something, or has ended all.
-        let work = given.try_recv().ok();
+        // Whoever took its seat away meanwhile has given it something, or is ending all.
+        let given = given.try_recv().ok();
+        let work = given.or_else(|| state.waiting.pop_front());
         if work.is_none() {
             state.threads -= 1;
         }

@@ -107,10 +107,13 @@ impl Readiness {
         next
     }
 
-    /// No instant of a cohort that is still to come is before this: the next one as far as is known, but what comes may bring an earlier
-    /// one where instants are not fixed, from what is covered on.
+    /// No instant of a cohort that is still to come is before this: the next one as far as is known. Where instants are not fixed,
+    /// what comes may bring an earlier one, from what is covered on; and what comes late, where that revises, from where it stands on.
     fn next_close(&self, cohort: &Cohort) -> Time {
         let instants = self.instants(&cohort.schedule);
+        if cohort.schedule.revise_ms.is_some() && !instants.is_fixed() {
+            return cohort.from;
+        }
         let extra = cohort.extra.range(cohort.from..).next().copied();
         let next = instants.next(cohort.from).into_iter().chain(extra).min();
         match next {

@@ -18,7 +18,8 @@
 //! ([`HELD_BYTES_MAX`]); closes that would have seen one of them are told from others.
 //!
 //! Cost: a look at all commits and all cohorts of queries where there are twice as many commits as after the last look, or they
-//! hold twice as much. While they are few, what they hold is counted with each, as old layers that were merged since may be much.
+//! hold an eighth more. What they hold is counted with each while they are few, and then now and again: old layers that were merged since
+//! may be much.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use stream::{SealPoint, StreamId, Time};
@@ -113,7 +114,7 @@ impl<G: Clone> Moments<G> {
     /// Notes a commit, later than all others.
     pub(super) fn note(&mut self, sealed: Sealed, graph: G, known: &Known<'_, G>) {
         self.kept.push_back(Moment { sealed, graph });
-        if self.kept.len() <= MOMENTS_FEW {
+        if self.kept.len() <= MOMENTS_FEW || self.kept.len().is_multiple_of(MOMENTS_FEW) {
             self.weigh(known);
         }
         if self.kept.len() <= self.look_at && self.held_bytes <= self.look_at_bytes {
@@ -131,7 +132,7 @@ impl<G: Clone> Moments<G> {
         }
         let twice = 2 * self.kept.len();
         self.look_at = twice.clamp(MOMENTS_FEW, MOMENTS_MAX);
-        self.look_at_bytes = (2 * self.held_bytes).max(HELD_BYTES_FEW);
+        self.look_at_bytes = self.held_bytes + HELD_BYTES_FEW.max(self.held_bytes / 8);
     }
 
     fn weigh(&mut self, known: &Known<'_, G>) {

@@ -23,8 +23,12 @@ impl Hub {
         self.make_sides(query)?;
         let mut reached = 0;
         for name in query.streams() {
-            let status = self.streams.status(self.stream(name)?).map_err(refused)?;
-            reached = reached.max(status.covered.0);
+            let id = self.stream(name)?;
+            let covered = self.streams.status(id).map_err(refused)?.covered.0;
+            let is_new = covered == 0 && self.settings[&id].arrival_time;
+            // It has always been, and its clock has said nothing yet.
+            let covered = if is_new { self.now_ms() } else { covered };
+            reached = reached.max(covered);
         }
         Ok(reached)
     }
