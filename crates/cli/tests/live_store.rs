@@ -161,6 +161,60 @@ fn a_server_goes_on_with_what_verbs_have_done() {
     assert_eq!(store.lines(&["subscribe", "likes"]), reports);
 }
 
+/// What only the log holds goes into the store's files before, that of streams included; a stream that goes on with the clock
+/// does not hold it up.
+#[test]
+fn loading_more_leaves_streams_as_they_are() {
+    let store = Store::new();
+    let data = |name: &str| {
+        let line = format!("<http://e/{name}> <http://e/p> <http://e/o> .\n");
+        write(store.folder.path(), &format!("{name}.nt"), &line)
+    };
+    store.done(&["stream", "create", LIKES, "--begin", "0"], "");
+    store.done(&["stream", "create", "urn:clock", "--arrival-time"], "");
+    store.done(&["cq", "register", "-", "--name", "likes"], QUERY);
+    let push = ["stream", "push", LIKES, "--watermark=2000"];
+    store.done(&push, &(line(100, "a") + &line(1100, "b")));
+    store.done(&["load", text(&data("x"))], "");
+    store.done(&["compact"], "");
+    store.done(&["load", text(&data("y"))], "");
+    assert_eq!(store.lines(&["stream", "list"]).len(), 2);
+    assert_eq!(store.lines(&["cq", "show", "likes"])[0]["reports"], 2);
+    let push = ["stream", "push", LIKES, "--watermark=3000"];
+    store.done(&push, &line(2100, "c"));
+    let reports = store.lines(&["subscribe", "likes"]);
+    let who: Vec<_> = reports.iter().flat_map(found).collect();
+    assert_eq!(who, ["http://e/a", "http://e/b", "http://e/c"]);
+    let count = "SELECT (COUNT(*) AS ?n) { ?s <http://e/p> ?o }";
+    let counted = store.done(&["query", "--query", count, "--results-format", "csv"], "");
+    assert_eq!(counted.output.lines().last(), Some("2"));
+    // A server loads what it is given before it serves.
+    let mut command = somersault();
+    command.args(["serve", "--allow-update", "--bind", "127.0.0.1:0", "-l"]);
+    command.arg(&store.location).arg(data("z"));
+    let mut server = started(&mut command);
+    let url = listening(&mut server);
+    let counted = run([
+        "query",
+        "--endpoint",
+        &url,
+        "--query",
+        count,
+        "--results-format",
+        "csv",
+    ]);
+    assert_eq!(
+        counted.output.lines().last(),
+        Some("3"),
+        "{}",
+        counted.errors
+    );
+    let listed = run(["stream", "list", "--endpoint", &url]);
+    assert_eq!(json_lines(&listed.output).len(), 2);
+    server.kill().expect("it runs");
+    server.wait().expect("it ends");
+}
+
 #[test]
 fn a_query_of_a_store_may_go_on_with_the_clock() {
     let store = Store::new();

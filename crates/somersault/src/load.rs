@@ -6,7 +6,7 @@
 //! of its hash tables, without which an input could be written to collide.
 
 use crate::upkeep;
-use engine::{Database, Kind, OpenError, Options, QueryError, is_damaged_load};
+use engine::{Database, Kind, Live, OpenError, Options, QueryError, is_damaged_load};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use store::directory::BeginError;
@@ -130,8 +130,12 @@ pub(crate) fn fold_log(location: &Path) -> Result<(), StoreError> {
         Err(error) => return Err(error.into()),
     };
     if has_records {
-        let database = Database::open_writable(location, &Options::default())?;
-        upkeep::compact(&database).map_err(StoreError::Fold)?;
+        let database = Live::open(location, &Options::default())?;
+        // Who has not read a store's streams may not let go of the log that has them.
+        let live = Live::still(database.clone());
+        let folded = upkeep::compact(&database).map_err(StoreError::Fold);
+        drop(live);
+        folded?;
     }
     Ok(())
 }

@@ -134,6 +134,21 @@ impl Live {
     /// has a new report and when it is gone. It must neither block nor call this. Needs `query::STACK_BYTES_MIN` (2 MiB)
     /// of stack.
     pub fn telling(database: Database, told: impl Fn(&str) + Send + Sync + 'static) -> Live {
+        let live = Live::standing(database, told);
+        let weak = Arc::downgrade(&live.inner);
+        let ticker = std::thread::Builder::new().name("streams".to_owned());
+        // Without the thread items still bring their own time; only idle and arrival-time streams stand.
+        drop(ticker.spawn(move || tick(&weak)));
+        live
+    }
+
+    /// The same, whose time stands still: what the last stop has left is done, and nothing comes after it. For whoever opens a
+    /// store to write into its files what only its log holds, that of streams included.
+    pub fn still(database: Database) -> Live {
+        Live::standing(database, |_| {})
+    }
+
+    fn standing(database: Database, told: impl Fn(&str) + Send + Sync + 'static) -> Live {
         let left = database.take_beside();
         let recovered = left.and_then(|left| left.downcast::<Recovered>().ok());
         let (mut hub, journals) = if let Some(recovered) = recovered {
@@ -168,10 +183,7 @@ impl Live {
             told: Box::new(told),
         });
         let weak = Arc::downgrade(&inner);
-        inner.database.keep_beside(weak.clone());
-        let ticker = std::thread::Builder::new().name("streams".to_owned());
-        // Without the thread items still bring their own time; only idle and arrival-time streams stand.
-        drop(ticker.spawn(move || tick(&weak)));
+        inner.database.keep_beside(weak);
         Live { inner }
     }
 
