@@ -116,7 +116,6 @@ impl Crew {
     }
 
     fn give(&self, mut work: Work) -> io::Result<()> {
-        // Whoever does it is started with the lock, and so finds it among what waits.
         self.has_worked.store(true, Ordering::Relaxed);
         let mut state = self.shared.lock();
         while let Some((_, seat)) = state.resting.pop() {
@@ -134,6 +133,7 @@ impl Crew {
         let thread = std::thread::Builder::new()
             .name("engine".to_owned())
             .stack_size(runtime::STACK_BYTES);
+        // With the lock, so whoever begins finds it among what waits.
         match thread.spawn(move || shared.work()) {
             Ok(_) => state.threads += 1,
             // The others do it, if there are any.
