@@ -71,6 +71,9 @@ pub struct StandingQuery {
     pub sources: Vec<SourceContent>,
     /// What is asked. Its dataset clause is of the store alone.
     pub query: Query,
+    /// What it means where its text leaves that to its dialect, with what its pragmas say, as one line of pragmas
+    /// (`bounds=lcro report=close,nonempty ...`): behind `#@` in the same text it changes nothing.
+    pub pragmas: String,
 }
 
 impl StandingQuery {

@@ -45,7 +45,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::delta::IdQuad;
-use stream::{Evaluation, LateSeal, QueryId, Seal, SourceId, StreamError, StreamId, Streams};
+use stream::{
+    Evaluation, LateSeal, QueryId, Seal, SealPoint, SourceId, StreamError, StreamId, Streams,
+};
 use terms::HubTerms;
 
 /// See the head of this file.
@@ -79,6 +81,8 @@ pub struct Hub {
     unsaid: Vec<u8>,
     /// Whether some of them are not to be lost: what comes later in the log rests on them.
     is_needed: bool,
+    /// Seals that no record says yet, by stream: nothing came in them, and nothing rests on them so far.
+    quiet: BTreeMap<StreamId, SealPoint>,
     /// Records that nobody has waited for, since the last that was awaited (count).
     unawaited: u32,
     /// Reports that are shown when the log has them.
@@ -169,6 +173,7 @@ impl Hub {
             now_ms: 0,
             unsaid: Vec::new(),
             is_needed: false,
+            quiet: BTreeMap::new(),
             unawaited: 0,
             withheld: Vec::new(),
             share: None,
@@ -312,8 +317,11 @@ impl Hub {
     fn evaluate_ready(&mut self, take: &mut Take<'_>) -> Result<ControlFlow<()>, QueryError> {
         loop {
             self.may_go_on()?;
-            if self.streams.has_ready() && self.is_turn_over() {
-                return Ok(ControlFlow::Break(()));
+            if self.streams.has_ready() {
+                if self.is_turn_over() {
+                    return Ok(ControlFlow::Break(()));
+                }
+                self.tell_quiet()?;
             }
             // First, since it may change the slices that an evaluation is given.
             let seen = self.see_terms()?;

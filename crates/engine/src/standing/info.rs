@@ -4,7 +4,7 @@
 //! rests on them. So no log has them.
 
 use query::plan::Form;
-use query::standing::{Extent, Relation, WindowClause};
+use query::standing::{Dialect, Extent, Relation, WindowClause};
 use std::time::Duration;
 
 /// What a stream is, in terms; see [`Definition`].
@@ -202,6 +202,16 @@ pub(super) fn form_word(form: &Form) -> &'static str {
     }
 }
 
+/// The name of a dialect.
+pub(super) fn dialect_word(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::CSparql => "C-SPARQL",
+        Dialect::CSparqlGraph => "C-SPARQL with GRAPH",
+        Dialect::RspQl => "RSP-QL",
+        Dialect::Cqels => "CQELS-QL",
+    }
+}
+
 /// The word for which part of an answer a query reports.
 pub(super) fn relation_word(relation: Relation) -> &'static str {
     match relation {
@@ -233,6 +243,10 @@ pub struct QueryInfo {
     pub text: Option<String>,
     /// The names of the streams that it reads.
     pub streams: Vec<String>,
+    /// The dialect that its text is written in.
+    pub dialect: &'static str,
+    /// What it means where the text leaves that to its dialect, as one line of pragmas.
+    pub pragmas: String,
     /// Its windows, in the order of the text.
     pub windows: Vec<WindowInfo>,
     /// `SELECT`, `ASK`, `CONSTRUCT` or `DESCRIBE`.

@@ -561,7 +561,7 @@ impl LiveInner {
 impl Keeper for LiveInner {
     fn hold(&self, freeze: &mut dyn FnMut()) -> Result<Box<dyn Image>, QueryError> {
         // What is ready is reported first: its moment is not kept.
-        let (hub, advanced) = self.advance(self.hub());
+        let (mut hub, advanced) = self.advance(self.hub());
         advanced?;
         let mut image = hub.image()?;
         image.journals = self.journals.lock().clone();

@@ -24,7 +24,9 @@
 //!
 //! Cost: one pass over the pieces of the text.
 
-use super::{Bounds, Difference, Emit, Freshness, Late, Relation, When};
+use super::{
+    Bounds, Difference, Emit, Extent, Freshness, Late, Relation, Report, StandingQuery, When,
+};
 use crate::error::{ParseError, ParseErrorKind};
 use crate::grammar::lexer::cover::{PieceKind, pieces};
 use crate::grammar::span;
@@ -258,6 +260,54 @@ const LATE: [(&str, Late); 3] = [
     ("drop", Late::Drop),
     ("revise", Late::Revise),
 ];
+
+/// What a query means, as pragmas. `start`: the `t0` of its windows.
+pub(super) fn words(query: &StandingQuery, start: Start) -> String {
+    let switch = |is_on| if is_on { "yes" } else { "no" };
+    let mut words: Vec<String> = Vec::new();
+    let mut say = |key: &str, value: &str| words.push(format!("{key}={value}"));
+    if let Some(window) = query.windows.first() {
+        say("bounds", name_of(window.bounds, &BOUNDS));
+        say("partial_first", switch(window.partial_first));
+    }
+    say("report", &policy(query.report));
+    let has_start = |extent| matches!(extent, Extent::Time { .. } | Extent::Past { .. });
+    if query.windows.iter().any(|window| has_start(window.extent)) {
+        match start {
+            Start::First => say("t0", "first"),
+            Start::At(0) => say("t0", "epoch"),
+            Start::At(milliseconds) => say("t0", &milliseconds.to_string()),
+        }
+    }
+    say("r2s", name_of(query.relation, &RELATIONS));
+    say("difference", name_of(query.difference, &DIFFERENCES));
+    say("multiset", switch(query.multiset));
+    say("late", name_of(query.late, &LATE));
+    if let Some(lateness_ms) = query.lateness_ms {
+        say("lateness", &format!("{lateness_ms}ms"));
+    }
+    say("freshness", name_of(query.freshness, &FRESHNESS));
+    say("emit", name_of(query.emit, &EMITS));
+    words.join(" ")
+}
+
+/// The value of `report`.
+fn policy(report: Report) -> String {
+    let mut policy = match report.when {
+        When::Close => "close".to_owned(),
+        When::Change => "change".to_owned(),
+        When::Periodic { period_ms } => format!("periodic={period_ms}ms"),
+    };
+    for (is_on, word) in [(report.nonempty, ",nonempty"), (report.rows, ",rows")] {
+        policy.push_str(if is_on { word } else { "" });
+    }
+    policy
+}
+
+fn name_of<T: PartialEq>(value: T, of: &[(&'static str, T)]) -> &'static str {
+    let named = of.iter().find(|(_, it)| *it == value);
+    named.map_or("", |(name, _)| *name)
+}
 
 /// The value of this name, in whatever case.
 fn one<T: Copy>(text: &str, word: Word<'_>, of: &[(&'static str, T)]) -> Result<T, ParseError> {

@@ -14,7 +14,7 @@
 //! Cost: as [`mod@crate::parse`], and one more pass over the text for its pragmas.
 
 use super::bag;
-use super::pragma::{Pragmas, Start};
+use super::pragma::{self, Pragmas, Start};
 use super::{
     Bounds, Dialect, Difference, Emit, Extent, Freshness, Late, Origin, Output, Relation, Report,
     SourceContent, StandingQuery, Stored, When, WindowClause,
@@ -86,7 +86,7 @@ pub(super) fn read(
     let every_ms = streams.registered.as_ref().and_then(|it| it.every_ms);
     let report = report(&defaults, &pragmas, &windows, every_ms)?;
     let relation = pragmas.relation.or(streams.relation);
-    Ok(StandingQuery {
+    let mut query = StandingQuery {
         dialect,
         output: output(&streams, &query),
         relation: relation.unwrap_or(defaults.relation),
@@ -104,7 +104,11 @@ pub(super) fn read(
         sources,
         name: streams.registered.map(|registered| registered.name),
         query,
-    })
+        pragmas: String::new(),
+    };
+    let start = pragmas.t0.map_or(defaults.start, |(start, _)| start);
+    query.pragmas = pragma::words(&query, start);
+    Ok(query)
 }
 
 /// What else is wrong with the grammar of a standing query, as [`crate::parse::further_errors`] says it of a query.

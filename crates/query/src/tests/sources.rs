@@ -563,6 +563,7 @@ fn windows_are_called_as_their_text_calls_them() {
             content(&[0, 1], Stored::Graphs(vec![graph])),
         ],
         query,
+        pragmas: String::new(),
     };
     assert_eq!(
         standing.source_names(),

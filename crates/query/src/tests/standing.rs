@@ -145,6 +145,31 @@ fn texts() {
     });
 }
 
+/// What a query says of itself is what it means: said as pragmas of the same text it changes nothing.
+#[test]
+fn pragmas_of_a_query_mean_the_query() {
+    let texts = cases(include_str!("standing.txt"));
+    let mut seen = 0;
+    for (text, _) in texts {
+        let Ok(query) = parse(text, &options()) else {
+            continue;
+        };
+        seen += 1;
+        // Of how a time is answered that there is not, the algebra tells.
+        let compat = if text.contains("compat") {
+            " compat=on"
+        } else {
+            ""
+        };
+        let plain = text.replace("#@", "# ");
+        let again = format!("#@ {}{compat}\n{plain}", query.pragmas);
+        let again = parse(&again, &options()).expect(&again);
+        assert_eq!(shown(&again), shown(&query).replace("#@", "# "));
+        assert_eq!(again.pragmas, query.pragmas);
+    }
+    assert!(seen > 20, "{seen} texts");
+}
+
 #[test]
 fn mistakes() {
     check_all(include_str!("standing_mistakes.txt"), |text| {

@@ -217,6 +217,8 @@ fn described(query: &QueryInfo) -> Value {
         "name": query.name,
         "text": query.text,
         "streams": query.streams,
+        "dialect": query.dialect,
+        "pragmas": query.pragmas,
         "windows": query.windows.iter().map(window).collect::<Vec<Value>>(),
         "form": query.form,
         "relation": query.relation,

@@ -679,6 +679,7 @@ fn stream_schemas() -> Value {
         "ContinuousQuery": object(&["name", "streams", "paused", "evaluations"], &json!({
             "name": string, "text": nothing_or("string"), "streams": strings, "output": nothing_or("string"),
             "paused": flag, "evaluations": count, "close": nothing_or("integer"), "failure": nothing_or("string"), "failures": count,
+            "dialect": { "enum": ["C-SPARQL", "C-SPARQL with GRAPH", "RSP-QL", "CQELS-QL"] }, "pragmas": string,
             "windows": { "type": "array", "items": schema("Window") }, "form": { "enum": ["SELECT", "ASK", "CONSTRUCT", "DESCRIBE"] },
             "relation": { "enum": ["RSTREAM", "ISTREAM", "DSTREAM"] }, "reports": count,
             "last": { "oneOf": [schema("LastReport"), { "type": "null" }] },

@@ -40,13 +40,21 @@ impl Hub {
                 .try_for_each(|seal| self.streams.sealed(PartId(0), seal.stream, seal.until))
         })
         .map_err(refused)?;
-        self.note_moment(self.base.database()?.graph());
+        if self.quiet.is_empty() {
+            self.note_moment(self.base.database()?.graph());
+        }
         Ok(true)
     }
 
     /// One record says what is sealed and what was not said before, and changes what is stored of it. It is durable
-    /// before a query sees the seals: what it reports is not to be decided again.
+    /// before a query sees the seals: what it reports is not to be decided again. Seals in which nothing came wait for the next one.
     fn keep_seals(&mut self) -> Result<(), QueryError> {
+        if self.are_quiet() {
+            let until = self.taken.iter().map(|seal| (seal.stream, seal.until));
+            self.quiet.extend(until);
+            self.reach();
+            return Ok(());
+        }
         let mut quads: Vec<IdQuad> = Vec::new();
         let mut is_awaited = false;
         let mut messages = Put {

@@ -79,7 +79,7 @@ impl Hub {
             chunk,
         });
         if !said.is_later {
-            return self.say(&message);
+            return self.say_now(&message);
         }
         self.said(&message);
         self.is_needed = true;

@@ -3,7 +3,9 @@
 //! A query that writes a stream is a source of it. Streams and queries have no circles: a query whose output could reach
 //! one of its own windows is refused.
 
-use super::super::info::{HubStream, QueryInfo, WindowInfo, form_word, relation_word};
+use super::super::info::{
+    HubStream, QueryInfo, WindowInfo, dialect_word, form_word, relation_word,
+};
 use super::super::log::messages::Message;
 use super::super::many::Many;
 use super::super::planned::Planned;
@@ -112,6 +114,8 @@ impl Hub {
                 .into_iter()
                 .map(str::to_owned)
                 .collect(),
+            dialect: dialect_word(query.planned.query.dialect),
+            pragmas: query.planned.query.pragmas.clone(),
             windows: query
                 .planned
                 .query

@@ -49,7 +49,9 @@ impl Hub {
     }
 
     /// How it stands, without the journals. An error where something is known here and nowhere else.
-    pub(in crate::standing) fn image(&self) -> Result<HubImage, QueryError> {
+    pub(in crate::standing) fn image(&mut self) -> Result<HubImage, QueryError> {
+        // The image has them: no record behind it may say them again.
+        self.tell_quiet()?;
         let is_at_rest = self.unsaid.is_empty()
             && self.withheld.is_empty()
             && self.due.is_empty()

@@ -135,6 +135,7 @@ impl Hub {
         self.settings.remove(&id);
         self.arrivals.remove(&id);
         self.sources.forget_stream(id);
+        self.quiet.remove(&id);
         self.say_held();
         let is_other = |seal: &Seal| seal.stream != id;
         self.taken.retain(is_other);
