@@ -18,7 +18,7 @@ pub enum StreamError {
     #[error("there is no stream number {}", .0.0)]
     NoStream(StreamId),
     /// Queries name the stream.
-    #[error("{queries} registered queries name stream <{name}>: unregister them first")]
+    #[error("stream <{name}> is named by {}", named_by(*.queries))]
     InUse {
         /// The stream's name.
         name: String,
@@ -59,6 +59,13 @@ pub enum StreamError {
         /// Up to when it was said to be.
         claimed: Time,
     },
+}
+
+fn named_by(queries: usize) -> String {
+    match queries {
+        1 => "a registered query: drop it first".to_owned(),
+        more => format!("{more} registered queries: drop them first"),
+    }
 }
 
 /// The error for a claim that goes too far.

@@ -81,12 +81,7 @@ impl Endpoint {
     /// The streams; says where the server has none because its database is only read.
     pub fn streams(&self, stop: &Stop) -> Result<Vec<Value>, Trouble> {
         let listed = self.document(STREAMS, bare(Method::GET), stop)?;
-        if listed["is_writable"] == false {
-            say!(
-                "somersault: the server has opened its database for reading only, so it has no streams: start it with --allow-update, or with a \
-                 token that may write"
-            );
-        }
+        say_only_read(&listed, "streams");
         Ok(members(listed, "streams"))
     }
 
@@ -185,9 +180,10 @@ impl Endpoint {
         Ok(made)
     }
 
-    /// The registered queries.
+    /// The registered queries; says where the server has none because its database is only read.
     pub fn queries(&self, stop: &Stop) -> Result<Vec<Value>, Trouble> {
         let listed = self.document(QUERIES, bare(Method::GET), stop)?;
+        say_only_read(&listed, "registered queries");
         Ok(members(listed, "queries"))
     }
 
@@ -335,6 +331,15 @@ fn read_document(endpoint: &Endpoint, body: &mut Incoming) -> Result<Value, Trou
     }
     let document = read.ok().and_then(|_| serde_json::from_slice(&text).ok());
     document.ok_or_else(|| foreign(endpoint))
+}
+
+fn say_only_read(listed: &Value, what: &str) {
+    if listed["is_writable"] == false {
+        say!(
+            "somersault: the server has opened its database for reading only, so it has no {what}: start it with --allow-update, or with a \
+             token that may write"
+        );
+    }
 }
 
 /// The objects of a list that is a member of a document.

@@ -413,11 +413,7 @@ impl<'p> Pusher<'p> {
         let now = Instant::now();
         let is_broken = trouble.code == Code::Connection;
         let Pausing { since, .. } = *pausing.get_or_insert_with(|| {
-            let what = if is_broken {
-                "trying again"
-            } else {
-                "waiting for room"
-            };
+            let what = if is_broken { "trying again" } else { "waiting" };
             say!("{what}: {}", trouble.message);
             Pausing {
                 since: now,
@@ -432,7 +428,7 @@ impl<'p> Pusher<'p> {
                 let (code, what) = if is_broken {
                     (Code::Connection, "no connection")
                 } else {
-                    (Code::Limit, "no room")
+                    (Code::Limit, "nothing was taken")
                 };
                 let message = format!("{what} for {seconds} s: {}", trouble.message);
                 return Err(Trouble::new(code, message));

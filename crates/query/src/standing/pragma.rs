@@ -304,7 +304,7 @@ fn policy(report: Report) -> String {
     policy
 }
 
-fn name_of<T: PartialEq>(value: T, of: &[(&'static str, T)]) -> &'static str {
+fn name_of<T: Copy + PartialEq>(value: T, of: &[(&'static str, T)]) -> &'static str {
     let named = of.iter().find(|(_, it)| *it == value);
     named.map_or("", |(name, _)| *name)
 }

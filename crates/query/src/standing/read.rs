@@ -5,7 +5,7 @@
 //! | C-SPARQL | `(o, c]` | at closes | all windows are empty | RSTREAM | yes | from the first item's second |
 //! | C-SPARQL with graphs | `[o, c)` | at closes | | RSTREAM | no | from the epoch |
 //! | RSP-QL | `[o, c)` | at closes | all windows are empty | as written, else RSTREAM | no | from the epoch |
-//! | CQELS-QL | `(o, c]` | at changes | | ISTREAM | yes | from the epoch |
+//! | CQELS-QL | `(o, c]` | at changes | | ISTREAM | no | from the epoch |
 //!
 //! Engines differ in what they leave open; each dialect behaves as its engine does, as far as that was measured.
 //!

@@ -234,6 +234,10 @@ fn permitted_socket(
     Ok((parameters, granted))
 }
 
+/// Why there is no stream and no registered query.
+pub(crate) const ONLY_READ: &str = "the database was opened for reading only, so it has none: start the server with --allow-update, or with a token \
+     that may write";
+
 /// The streams of a server; 403 where its database is only read.
 pub(crate) fn opened(server: &ServerState) -> Result<&Live, Problem> {
     let engine = server.engine()?;

@@ -10,7 +10,7 @@
 //!
 //! Reports are in [`crate::endpoint::reports`], queries with a table of constants in [`crate::endpoint::templates`].
 
-use crate::endpoint::call::{Address, Call, Named, answered, json_text, name, with};
+use crate::endpoint::call::{Address, Call, Named, ONLY_READ, answered, json_text, name, with};
 use crate::endpoint::templates::{self, registered};
 use crate::response::done;
 use crate::response::problem::Problem;
@@ -127,13 +127,17 @@ async fn change(
 }
 
 async fn list(server: &ServerState) -> Result<Response<Body>, Problem> {
-    // Nobody could have registered one.
-    if !server.engine()?.is_writable() {
-        return Ok(json_text(&json!({ "queries": [] })));
-    }
-    let queries = with(server, |live| Ok(live.queries())).await?;
+    // Where a database is only read, nobody could have registered one.
+    let is_writable = server.engine()?.is_writable();
+    let queries = if is_writable {
+        with(server, |live| Ok(live.queries())).await?
+    } else {
+        Vec::new()
+    };
     let queries: Vec<Value> = queries.iter().map(described).collect();
-    Ok(json_text(&json!({ "queries": queries })))
+    Ok(json_text(
+        &json!({ "is_writable": is_writable, "queries": queries }),
+    ))
 }
 
 /// There is no query of this name.
@@ -143,7 +147,7 @@ pub(crate) fn unknown(name: &str) -> Problem {
 
 async fn show(server: &ServerState, name: String) -> Result<Response<Body>, Problem> {
     if !server.engine()?.is_writable() {
-        return Err(unknown(&name));
+        return Err(unknown(&name).with_hint(ONLY_READ));
     }
     let show = move |live: &Live| {
         let queries = live.queries();

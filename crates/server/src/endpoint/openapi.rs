@@ -654,10 +654,6 @@ fn stream_schemas() -> Value {
         let kind = "object";
         json!({ "type": kind, "required": required, "properties": properties })
     };
-    let list_of = |member: &str, name: &str| {
-        let items = json!({ "type": "array", "items": schema(name) });
-        object(&[member], &json!({ member: items }))
-    };
     let report = object(
         &["number", "report"],
         &json!({ "number": count, "report": { "type": "object" } }),
@@ -697,7 +693,9 @@ fn stream_schemas() -> Value {
             "head": { "type": "object" }, "boolean": { "type": "boolean" },
             "results": { "type": "object" }, "added": { "type": "object" }, "removed": { "type": "object" },
         })),
-        "ContinuousQueries": list_of("queries", "ContinuousQuery"),
+        "ContinuousQueries": object(&["queries"], &json!({
+            "is_writable": flag, "queries": { "type": "array", "items": schema("ContinuousQuery") },
+        })),
         "Reports": object(&["last", "missed", "reports"], &json!({
             "last": count, "missed": count, "reports": { "type": "array", "items": report },
         })),

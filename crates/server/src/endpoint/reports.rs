@@ -19,7 +19,7 @@
 mod events;
 mod messages;
 
-use crate::endpoint::call::{Address, Call, Named, answered, name, opened, with};
+use crate::endpoint::call::{Address, Call, Named, ONLY_READ, answered, name, opened, with};
 use crate::endpoint::continuous::unknown;
 use crate::endpoint::documents::{Documents, Part, WantedFormat};
 use crate::endpoint::socket::handshake::is_asked;
@@ -142,7 +142,7 @@ impl Reading {
             }
         };
         if !call.server.engine()?.is_writable() {
-            return Err(unknown(query));
+            return Err(unknown(query).with_hint(ONLY_READ));
         }
         Ok(Reading {
             server: Arc::clone(&call.server),

@@ -12,7 +12,9 @@
 //! A push is answered when its seals are committed and the reports that it completes are made, so a source is slowed
 //! down by what it costs. Where the budget of a stream is full, nothing of a push is taken and the answer is 429.
 
-use crate::endpoint::call::{Address, Call, Named, answered, json_text, made, name, with};
+use crate::endpoint::call::{
+    Address, Call, Named, ONLY_READ, answered, json_text, made, name, with,
+};
 use crate::endpoint::chunked;
 use crate::endpoint::socket::handshake::needed;
 use crate::endpoint::taking::{ITEM_PARAMETERS, delivery, taken};
@@ -133,10 +135,7 @@ fn now_ms() -> u64 {
 async fn show(server: &ServerState, name: String) -> Result<Response<Body>, Problem> {
     if !server.engine()?.is_writable() {
         let problem = Problem::not_found(format!("there is no stream <{name}>"));
-        return Err(problem.with_hint(
-            "the database was opened for reading only, so it has none: start the server with --allow-update, or with a token \
-             that may write",
-        ));
+        return Err(problem.with_hint(ONLY_READ));
     }
     let stream = with(server, move |live| live.stream(&name).map_err(failed)).await?;
     Ok(json_text(&described(&stream)))

@@ -147,7 +147,10 @@ pub(crate) const NAMES: [(&str, ItemsForm); 4] = [
 
 /// A line of JSON.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = r#"{"t": MS, "nquads": "..."} or {"watermark": MS}"#
+)]
 struct LineObject {
     t: Option<u64>,
     nquads: Option<String>,
@@ -397,7 +400,8 @@ fn item_of(line: &[u8], timing: Timing<'_>) -> Result<Said, (u64, String)> {
         let message = error.to_string();
         // Its line is always the first: the number of this one stands beside it.
         let what = message.split(" at line ").next().unwrap_or_default();
-        (error.column() as u64, what.to_owned())
+        let what = what.replace("expected u64", "expected milliseconds");
+        (error.column() as u64, what)
     })?;
     let at_first = |message: String| (1, message);
     match (read.nquads, read.watermark) {

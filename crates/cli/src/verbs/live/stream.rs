@@ -104,6 +104,10 @@ fn push(flags: &StreamPush, file: Option<&Path>) -> Outcome {
         whole_where_times_are_within(&mut inputs, &options, &server, stop)?;
         let mut pusher = Pusher::new(&server, options, stop);
         let sent = send(&mut pusher, &inputs, flags);
+        if sent.is_ok() && *pusher.account() == PushAccount::default() {
+            // Nothing was to be sent, so nobody has said yet whether there is such a stream.
+            server.stream(&flags.name, stop)?;
+        }
         if sent.is_err() {
             let account = pusher.account();
             let (taken, rejected) = (account.taken, account.rejected);
