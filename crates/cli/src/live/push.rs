@@ -158,8 +158,12 @@ impl<'p> Pusher<'p> {
                     self.count(&account, 0);
                     return Ok(());
                 }
-                Taken::Later { pause, trouble, .. } => {
-                    self.wait(pause, &trouble, &mut pausing)?;
+                Taken::Later {
+                    pause,
+                    is_full,
+                    trouble,
+                } => {
+                    self.wait(pause, is_full, &trouble, &mut pausing)?;
                 }
                 Taken::Refused(trouble) | Taken::Never(trouble) => return Err(trouble),
             }
@@ -263,7 +267,7 @@ impl<'p> Pusher<'p> {
                     is_full,
                     trouble,
                 } => {
-                    let waited = self.wait(pause, &trouble, &mut pausing);
+                    let waited = self.wait(pause, is_full, &trouble, &mut pausing);
                     waited.map_err(|trouble| lost(input, &part, &trouble))?;
                     if is_full {
                         self.lines_max = (len / 2).max(1);
@@ -407,13 +411,18 @@ impl<'p> Pusher<'p> {
     fn wait(
         &mut self,
         pause: Option<Duration>,
+        is_full: bool,
         trouble: &Trouble,
         pausing: &mut Option<Pausing>,
     ) -> Result<(), Trouble> {
         let now = Instant::now();
         let is_broken = trouble.code == Code::Connection;
         let Pausing { since, .. } = *pausing.get_or_insert_with(|| {
-            let what = if is_broken { "trying again" } else { "waiting" };
+            let what = match (is_broken, is_full) {
+                (true, _) => "trying again",
+                (false, true) => "waiting for room",
+                (false, false) => "waiting",
+            };
             say!("{what}: {}", trouble.message);
             Pausing {
                 since: now,
@@ -425,10 +434,10 @@ impl<'p> Pusher<'p> {
         if let Some(patience) = patience.or(is_broken.then_some(RECONNECT_MAX)) {
             if now >= since + patience {
                 let seconds = patience.as_secs_f64();
-                let (code, what) = if is_broken {
-                    (Code::Connection, "no connection")
-                } else {
-                    (Code::Limit, "nothing was taken")
+                let (code, what) = match (is_broken, is_full) {
+                    (true, _) => (Code::Connection, "no connection"),
+                    (false, true) => (Code::Limit, "no room"),
+                    (false, false) => (Code::Limit, "nothing was taken"),
                 };
                 let message = format!("{what} for {seconds} s: {}", trouble.message);
                 return Err(Trouble::new(code, message));

@@ -462,8 +462,13 @@ fn a_server_that_only_reads_has_no_streams() {
         .send("POST /api/v1/continuous", &[TEXT], QUESTION)
         .problem(403);
     assert_eq!(served.get("/api/v1/streams")["streams"], json!([]));
-    assert_eq!(served.get("/api/v1/continuous"), json!({ "queries": [] }));
-    served
+    let none = json!({ "is_writable": false, "queries": [] });
+    assert_eq!(served.get("/api/v1/continuous"), none);
+    let problem = served
         .send("GET /api/v1/continuous/q/reports", &[EVENTS], "")
         .problem(404);
+    assert!(
+        problem["hint"].to_string().contains("--allow-update"),
+        "{problem}"
+    );
 }
