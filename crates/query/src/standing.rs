@@ -72,7 +72,7 @@ pub struct StandingQuery {
     /// What is asked. Its dataset clause is of the store alone.
     pub query: Query,
     /// What it means where its text leaves that to its dialect, with what its pragmas say, as one line of pragmas
-    /// (`bounds=lcro report=close,nonempty ...`): behind `#@` in the same text it changes nothing.
+    /// (`bounds=lcro report=close,nonempty ...`): behind `#@` in place of the text's own it changes nothing.
     pub pragmas: String,
 }
 

@@ -122,25 +122,35 @@ impl OpenBatches {
 
     /// Where the next seal ends, if there is one.
     pub(crate) fn next_end(&self) -> Option<SealPoint> {
-        if self.sealed >= self.settled {
+        self.next_end_within(self.settled)
+    }
+
+    /// The same if no more were decided than this.
+    fn next_end_within(&self, settled: SealPoint) -> Option<SealPoint> {
+        if self.sealed >= settled {
             return None;
         }
         let first = self.open.keys().next().copied();
-        let Some(batch) = first.filter(|&batch| batch <= self.settled.batches) else {
-            return Some(self.settled);
+        let Some(batch) = first.filter(|&batch| batch <= settled.batches) else {
+            return Some(settled);
         };
         Some(if batch > self.sealed.batches {
             SealPoint::whole(batch)
-        } else if batch < self.settled.batches {
+        } else if batch < settled.batches {
             SealPoint::whole(batch + 1)
         } else {
-            self.settled
+            settled
         })
     }
 
     /// The next seal, if there is one.
     pub(crate) fn next_settled(&mut self) -> Option<Settled> {
-        let until = self.next_end()?;
+        self.next_settled_within(self.settled)
+    }
+
+    /// The next seal that a stream gave or will give when no more is decided than this, if there is one.
+    pub(crate) fn next_settled_within(&mut self, limit: SealPoint) -> Option<Settled> {
+        let until = self.next_end_within(limit.min(self.settled))?;
         let from = std::mem::replace(&mut self.sealed, until);
         let items = self.take(from, until).sorted();
         self.bytes -= items.bytes();

@@ -13,7 +13,7 @@ mod resumed;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::batch::OpenBatches;
+use crate::batch::{OpenBatches, Settled};
 use crate::definition::Definition;
 use crate::error::{StreamError, unsealed};
 use crate::items::Items;
@@ -283,14 +283,24 @@ impl Stream {
     /// The next seal, if there is one.
     pub(crate) fn next_seal(&mut self, stream: StreamId) -> Option<Seal> {
         let settled = self.open.next_settled()?;
+        Some(self.sealed_as(stream, settled))
+    }
+
+    /// The next seal if no more were decided than this: a log may say a seal behind what has decided more.
+    pub(crate) fn next_seal_within(&mut self, stream: StreamId, limit: SealPoint) -> Option<Seal> {
+        let settled = self.open.next_settled_within(limit)?;
+        Some(self.sealed_as(stream, settled))
+    }
+
+    fn sealed_as(&mut self, stream: StreamId, settled: Settled) -> Seal {
         let items = Arc::new(settled.items);
         self.retained.seal(settled.until, Arc::clone(&items));
-        Some(Seal {
+        Seal {
             stream,
             from: settled.from,
             until: settled.until,
             items,
-        })
+        }
     }
 
     /// The part that is here has sealed no more than it handed out.

@@ -438,10 +438,17 @@ impl Streams {
         self.readiness.next_ready()
     }
 
-    /// The next seal of one stream, if there is one: for whoever obeys a log.
-    pub fn seal_of(&mut self, stream: StreamId) -> Result<Option<Seal>, StreamError> {
-        self.readiness
-            .change(stream, |sealing| Ok(sealing.next_seal(stream)))
+    /// The next seal of one stream that ends by `until`, if there is one, whatever is decided behind that: for whoever obeys a
+    /// log, where a seal that could not be said at once stands behind later promises.
+    pub fn seal_of(
+        &mut self,
+        stream: StreamId,
+        until: SealPoint,
+    ) -> Result<Option<Seal>, StreamError> {
+        self.readiness.change(
+            stream,
+            |sealing| Ok(sealing.next_seal_within(stream, until)),
+        )
     }
 
     /// When the next seal ends, if there is one.

@@ -187,6 +187,12 @@ impl Endpoint {
         Ok(members(listed, "queries"))
     }
 
+    /// The same without a word about it.
+    pub fn queries_if_any(&self, stop: &Stop) -> Result<Vec<Value>, Trouble> {
+        let listed = self.document(QUERIES, bare(Method::GET), stop)?;
+        Ok(members(listed, "queries"))
+    }
+
     /// A registered query, with its plan.
     pub fn registered(&self, name: &str, stop: &Stop) -> Result<Value, Trouble> {
         self.document(&query_place(name), bare(Method::GET), stop)

@@ -90,7 +90,10 @@ impl Vocabulary {
             self.add(iris(&String::from_utf8_lossy(&answer)));
         }
         if let Source::Remote(endpoint) = source
-            && let Ok(queries) = endpoint.clone().within(TIMEOUT).queries(&Stop::default())
+            && let Ok(queries) = endpoint
+                .clone()
+                .within(TIMEOUT)
+                .queries_if_any(&Stop::default())
         {
             self.set_queries(names(&queries));
         }

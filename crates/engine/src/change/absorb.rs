@@ -7,16 +7,18 @@
 //! turn held, and an id that the old one gives afterwards means another term in the new one.
 
 use super::commit::Job;
-use super::committed::Committed;
 use super::read_set::ReadSet;
+use super::writer::{Fate, Staged};
 use crate::database::Database;
 use crate::error::QueryError;
+use crate::moment::Graph;
 use crate::moment::vector::SnapshotVector;
 use crate::request::Request;
 use crate::request::context::Context;
 use crate::stop::StopToken;
 use rdf::VertexId;
 use rdf::dictionary::{LiveDictionary, TermCounts};
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 use store::delta::{Change, IdQuad};
@@ -25,16 +27,54 @@ use store::view::GraphScope;
 /// The longest that a commit may have the turn: far more than one grain of any stream takes.
 const TURN: Duration = Duration::from_hours(1);
 
-/// Keeps messages of streams and inserts quads of theirs, one commit. Returns when that is durable and published; where
-/// it is not awaited, as soon as it is in the log. Nothing at all is no commit. `vector`: how far the version that it makes
-/// holds each stream; where it makes none, the newest version holds them so far.
+/// What a commit of streams is made of.
+pub(crate) struct Absorption<'a> {
+    /// The messages of its record. Asked under the turn, perhaps more than once: by then it is known what was given up before.
+    pub(crate) messages: &'a dyn Fn() -> Vec<u8>,
+    /// What it stores.
+    pub(crate) quads: Vec<IdQuad>,
+    /// How far the version that it makes holds each stream; where it makes none, the newest version holds them so far.
+    pub(crate) vector: &'a SnapshotVector,
+    /// Whether it is waited for until it is durable and published, and not only until it is in the log.
+    pub(crate) is_awaited: bool,
+}
+
+/// A commit of streams.
+pub(crate) struct Absorbed {
+    /// What the commit waited for the disk.
+    pub(crate) synced: Duration,
+    /// The version that holds it.
+    pub(crate) graph: Arc<Graph>,
+    /// What becomes of it, where nobody has waited for it.
+    pub(crate) fate: CommitFate,
+}
+
+/// What becomes of a commit that nobody waits for.
+pub(crate) struct CommitFate {
+    number: u64,
+    fate: Arc<Fate>,
+}
+
+impl CommitFate {
+    /// Whether the log has given it up: it was not durable when a later write failed. Whoever has the turn knows, and so does
+    /// whoever is asked for the messages of the next commit.
+    pub(crate) fn is_given_up(&self) -> bool {
+        let fate = self.fate.get();
+        fate.is_some_and(|(durable, _)| self.number > *durable)
+    }
+}
+
+/// Keeps messages of streams and inserts quads of theirs, one commit. Nothing at all is no commit.
 pub(crate) fn absorb(
     database: &Database,
-    messages: &[u8],
-    quads: Vec<IdQuad>,
-    vector: &SnapshotVector,
-    is_awaited: bool,
-) -> Result<Committed, QueryError> {
+    absorption: Absorption<'_>,
+) -> Result<Absorbed, QueryError> {
+    let Absorption {
+        messages,
+        quads,
+        vector,
+        is_awaited,
+    } = absorption;
     let is_stored = |id: &VertexId| id.is_stored();
     assert!(
         quads.iter().all(|quad| {
@@ -44,7 +84,7 @@ pub(crate) fn absorb(
         "what is absorbed was given ids that stay"
     );
     let writer = database.writer()?;
-    if !messages.is_empty() {
+    if database.keeps_log() {
         writer.beside.may_say()?;
     }
     let request = Request {
@@ -57,6 +97,10 @@ pub(crate) fn absorb(
         ..Change::default()
     };
     let reads = ReadSet::default;
+    let version = Cell::new(None);
+    let observe = |staged: &Staged| {
+        version.set(Some((Arc::clone(&staged.graph), Arc::clone(&staged.fate))));
+    };
     // Under the turn whatever it takes: nobody else makes this commit, and a close waits for it.
     let job = Job {
         token: &context.token,
@@ -65,18 +109,31 @@ pub(crate) fn absorb(
         turn_quads: usize::MAX,
         is_awaited,
         reads: &reads,
+        staged: Some(&observe),
     };
+    let says = Cell::new(false);
     let committed = writer.commit(&job, &mut |draft| {
         draft.reach(Arc::clone(vector));
-        if !messages.is_empty() {
-            draft.say(messages.to_vec())?;
+        let messages = messages();
+        says.set(!messages.is_empty());
+        if says.get() {
+            draft.say(messages)?;
         }
         draft.apply(&change)
     })?;
-    if messages.is_empty() && committed.inserted == 0 {
+    if !says.get() && committed.inserted == 0 {
         writer.reach(vector);
     }
-    Ok(committed)
+    let version = version.take();
+    let (graph, fate) = version.unwrap_or_else(|| (database.graph(), Arc::default()));
+    Ok(Absorbed {
+        synced: committed.synced,
+        graph,
+        fate: CommitFate {
+            number: committed.snapshot,
+            fate,
+        },
+    })
 }
 
 /// The newest version holds the streams up to here, though no commit says so: what was sealed had no effect, or the

@@ -27,7 +27,7 @@ use super::committed::Committed;
 use super::draft::{Draft, TurnLimit};
 use super::prepared::Prepared;
 use super::read_set::ReadSet;
-use super::writer::Writer;
+use super::writer::{Observer, Writer};
 use crate::budget::Budget;
 use crate::error::{Kind, QueryError};
 use crate::panics::guarded;
@@ -53,6 +53,8 @@ pub(crate) struct Job<'j> {
     pub(crate) is_awaited: bool,
     /// What it reads; asked where it is evaluated before its turn.
     pub(crate) reads: &'j dyn Fn() -> ReadSet,
+    /// Told of the version that holds the commit, under the turn, before anybody waits for its durability.
+    pub(crate) staged: Option<&'j Observer<'j>>,
 }
 
 /// Fills a draft. It may be called several times, with a new draft each.
@@ -122,7 +124,8 @@ impl Writer {
             drafted => {
                 let drafted = drafted?;
                 may_commit(job.token)?;
-                self.stage(staged, drafted, job.is_awaited).map(Some)
+                self.stage(staged, drafted, (job.is_awaited, job.staged))
+                    .map(Some)
             }
         }
     }
@@ -176,7 +179,8 @@ impl Writer {
             return Ok(None);
         };
         may_commit(job.token)?;
-        self.stage(staged, drafted, job.is_awaited).map(Some)
+        self.stage(staged, drafted, (job.is_awaited, job.staged))
+            .map(Some)
     }
 }
 

@@ -157,6 +157,7 @@ impl Fixture {
             turn_quads: 1 << 10,
             is_awaited: true,
             reads: &reads,
+            staged: None,
         };
         let committed = self.writer.commit(&job, &mut |draft| {
             let there = draft.graph()?.quads;

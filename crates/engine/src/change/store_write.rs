@@ -284,6 +284,7 @@ impl RunningGraphChange {
             turn_quads: self.context.shared.options.update_turn_quads,
             is_awaited: true,
             reads,
+            staged: None,
         }
     }
 

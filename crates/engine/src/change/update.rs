@@ -170,6 +170,7 @@ impl RunningUpdate {
             slice,
             turn_quads,
             reads: &|| ReadSet::of_update(&update),
+            staged: None,
         };
         let committed = writer.commit(&job, &mut |draft| {
             let operations = update.operations.iter().zip(&documents);
@@ -329,6 +330,7 @@ mod tests {
                 turn_quads: usize::MAX,
                 is_awaited: true,
                 reads: &|| ReadSet::of_update(&running.update),
+                staged: None,
             };
             let refused = running.writer.commit(&job, &mut |draft| {
                 carry_out(context, draft, &running.update.operations[0], None)?;

@@ -87,6 +87,9 @@ pub(crate) struct Staged {
     pub(crate) fate: Arc<Fate>,
 }
 
+/// Sees a version that was staged, under the turn.
+pub(crate) type Observer<'o> = dyn Fn(&Staged) + 'o;
+
 /// The writing side of a database.
 pub(crate) struct Writer {
     pub(crate) turn: WriteLock<Staged>,
@@ -167,7 +170,7 @@ impl Writer {
         &self,
         mut staged: WriteGuard<'_, Staged>,
         drafted: Drafted,
-        is_awaited: bool,
+        (is_awaited, observer): (bool, Option<&Observer<'_>>),
     ) -> Result<Committed, QueryError> {
         let mut committed = Committed {
             inserted: drafted.inserted,
@@ -177,6 +180,9 @@ impl Writer {
         let Some(graph) = drafted.graph else {
             // What the request has seen may not be durable yet, and its answer says that it is.
             committed.snapshot = staged.graph.snapshot.number();
+            if let Some(observe) = observer {
+                observe(&staged);
+            }
             let fate = Arc::clone(&staged.fate);
             drop(staged);
             committed.synced = self.settle(committed.snapshot, &fate)?;
@@ -225,6 +231,9 @@ impl Writer {
         );
         pending.push_back(graph);
         drop(pending);
+        if let Some(observe) = observer {
+            observe(&staged);
+        }
         let fate = Arc::clone(&staged.fate);
         drop(staged);
         drop((drafted.record, drafted.held));

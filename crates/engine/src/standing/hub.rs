@@ -15,6 +15,7 @@ mod late;
 mod leap;
 mod moments;
 mod queries;
+mod records;
 mod registry;
 mod restored;
 mod room;
@@ -38,6 +39,7 @@ use crate::moment::Graph;
 use crate::stop::StopToken;
 use base::Base;
 use moments::Moments;
+use records::Unconfirmed;
 use registry::Registry;
 use sources::Sources;
 use std::collections::{BTreeMap, VecDeque};
@@ -83,8 +85,8 @@ pub struct Hub {
     is_needed: bool,
     /// Seals that no record says yet, by stream: nothing came in them, and nothing rests on them so far.
     quiet: BTreeMap<StreamId, SealPoint>,
-    /// Records that nobody has waited for, since the last that was awaited (count).
-    unawaited: u32,
+    /// Records that nobody has waited for, since the last that was awaited.
+    unconfirmed: Vec<Unconfirmed>,
     /// Reports that are shown when the log has them.
     withheld: Vec<Reported>,
     /// What it holds of the database's memory; `None` while a log is replayed.
@@ -174,7 +176,7 @@ impl Hub {
             unsaid: Vec::new(),
             is_needed: false,
             quiet: BTreeMap::new(),
-            unawaited: 0,
+            unconfirmed: Vec::new(),
             withheld: Vec::new(),
             share: None,
             journals: None,

@@ -261,14 +261,15 @@ const LATE: [(&str, Late); 3] = [
     ("revise", Late::Revise),
 ];
 
-/// What a query means, as pragmas. `start`: the `t0` of its windows.
-pub(super) fn words(query: &StandingQuery, start: Start) -> String {
-    let switch = |is_on| if is_on { "yes" } else { "no" };
+/// What a query means, as pragmas. `start`: the `t0` of its windows; `compat`: what it says of that.
+pub(super) fn words(query: &StandingQuery, start: Start, compat: Option<bool>) -> String {
+    let switch = |is_on| if is_on { "on" } else { "off" };
     let mut words: Vec<String> = Vec::new();
     let mut say = |key: &str, value: &str| words.push(format!("{key}={value}"));
     if let Some(window) = query.windows.first() {
         say("bounds", name_of(window.bounds, &BOUNDS));
-        say("partial_first", switch(window.partial_first));
+        let is_yes = if window.partial_first { "yes" } else { "no" };
+        say("partial_first", is_yes);
     }
     say("report", &policy(query.report));
     let has_start = |extent| matches!(extent, Extent::Time { .. } | Extent::Past { .. });
@@ -288,6 +289,9 @@ pub(super) fn words(query: &StandingQuery, start: Start) -> String {
     }
     say("freshness", name_of(query.freshness, &FRESHNESS));
     say("emit", name_of(query.emit, &EMITS));
+    if compat == Some(true) {
+        say("compat", "on");
+    }
     words.join(" ")
 }
 

@@ -107,7 +107,7 @@ pub(super) fn read(
         pragmas: String::new(),
     };
     let start = pragmas.t0.map_or(defaults.start, |(start, _)| start);
-    query.pragmas = pragma::words(&query, start);
+    query.pragmas = pragma::words(&query, start, pragmas.compat);
     Ok(query)
 }
 

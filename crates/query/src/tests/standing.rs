@@ -155,14 +155,8 @@ fn pragmas_of_a_query_mean_the_query() {
             continue;
         };
         seen += 1;
-        // Of how a time is answered that there is not, the algebra tells.
-        let compat = if text.contains("compat") {
-            " compat=on"
-        } else {
-            ""
-        };
         let plain = text.replace("#@", "# ");
-        let again = format!("#@ {}{compat}\n{plain}", query.pragmas);
+        let again = format!("#@ {}\n{plain}", query.pragmas);
         let again = parse(&again, &options()).expect(&again);
         assert_eq!(shown(&again), shown(&query).replace("#@", "# "));
         assert_eq!(again.pragmas, query.pragmas);

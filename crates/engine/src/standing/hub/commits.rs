@@ -33,27 +33,28 @@ impl Hub {
         if self.moments.is_empty() {
             self.note_moment(self.base.database()?.graph());
         }
-        self.costing(|costs| &mut costs.storing, Hub::keep_seals)?;
+        let graph = self.costing(|costs| &mut costs.storing, Hub::keep_seals)?;
         timed(&mut self.costs.sealing, || {
             std::mem::take(&mut self.taken)
                 .iter()
                 .try_for_each(|seal| self.streams.sealed(PartId(0), seal.stream, seal.until))
         })
         .map_err(refused)?;
-        if self.quiet.is_empty() {
-            self.note_moment(self.base.database()?.graph());
+        if let Some(graph) = graph {
+            self.note_moment(graph);
         }
         Ok(true)
     }
 
     /// One record says what is sealed and what was not said before, and changes what is stored of it. It is durable
-    /// before a query sees the seals: what it reports is not to be decided again. Seals in which nothing came wait for the next one.
-    fn keep_seals(&mut self) -> Result<(), QueryError> {
+    /// before a query sees the seals: what it reports is not to be decided again. Gives the graph that
+    /// covers them; `None` where nothing came and the next record will say it.
+    fn keep_seals(&mut self) -> Result<Option<Arc<Graph>>, QueryError> {
         if self.are_quiet() {
             let until = self.taken.iter().map(|seal| (seal.stream, seal.until));
             self.quiet.extend(until);
             self.reach();
-            return Ok(());
+            return Ok(None);
         }
         let mut quads: Vec<IdQuad> = Vec::new();
         let mut is_awaited = false;
@@ -74,13 +75,14 @@ impl Hub {
         }
         quads.extend(&self.late_quads);
         is_awaited |= self.is_needed || !quads.is_empty();
-        if !messages.bytes.is_empty() || !quads.is_empty() {
-            self.record(&messages.bytes, quads, is_awaited)?;
+        let graph = if !messages.bytes.is_empty() || !quads.is_empty() {
+            self.record(&messages.bytes, quads, is_awaited)?
         } else {
             self.reach();
-        }
+            self.base.database()?.graph()
+        };
         self.late_quads.clear();
-        Ok(())
+        Ok(Some(graph))
     }
 
     /// Remembers the graph as it is with what is sealed. Seals of which nothing was stored anew have left it as it was: they are

@@ -50,8 +50,8 @@ impl Hub {
 
     /// How it stands, without the journals. An error where something is known here and nowhere else.
     pub(in crate::standing) fn image(&mut self) -> Result<HubImage, QueryError> {
-        // The image has them: no record behind it may say them again.
-        self.tell_quiet()?;
+        // The image has all that was done: no record behind it may say it again.
+        self.settle()?;
         let is_at_rest = self.unsaid.is_empty()
             && self.withheld.is_empty()
             && self.due.is_empty()
@@ -293,7 +293,7 @@ impl Hub {
         let id = self.stream(stream)?;
         self.streams.obey(id, until).map_err(refused)?;
         loop {
-            let seal = self.streams.seal_of(id).map_err(refused)?;
+            let seal = self.streams.seal_of(id, until).map_err(refused)?;
             match seal {
                 Some(seal) if seal.until < until => {}
                 Some(seal) if seal.until == until => return Ok(id),

@@ -1,0 +1,251 @@
+//! Records of the log: what a hub says, in which record, and again where one is lost.
+//!
+//! Whatever changes a hub says so in the log first ([`Hub::say`]), and what is said is durable before it is done. So a hub
+//! that is made of the log's messages in their order stands as this one did. Two things follow from the rest, and are said
+//! with the next record ([`Hub::said`]):
+//!
+//! - Reports. A crash takes them back, and they are made again.
+//! - Seals of the clock's streams in which nothing came ([`Hub::are_quiet`]): an idle stream would otherwise write a record for
+//!   each of its batches, day and night. Lost in a crash they are made again, because the clock has gone on. They are said before
+//!   anything is evaluated or done that may rest on them. Invariant: while there are some, no late item waits to be stored,
+//!   because a seal in the log says that it is.
+//!
+//! A record that nobody waits for is in the log and not durable. When a later write fails the log gives it up, whoever made
+//! that; what it said is kept until then, and said again with the next one ([`Unconfirmed`]). Else reports that were shown
+//! would be missing before the next ones.
+
+use super::super::log::codec::Put;
+use super::super::log::messages::Message;
+use super::super::registered::Registered;
+use super::Hub;
+use crate::change::{Absorption, CommitFate, absorb};
+use crate::error::QueryError;
+use crate::moment::Graph;
+use query::standing::{Bounds, Extent, Freshness, Origin, StandingQuery, When};
+use std::cell::Cell;
+use std::sync::Arc;
+use store::delta::IdQuad;
+use stream::Seal;
+
+/// Records that nobody waits for, one after the other (count), and what they say (bytes). Then one is awaited all the same.
+const UNAWAITED_MAX: usize = 64;
+const UNAWAITED_BYTES_MAX: usize = 4 << 20;
+
+/// What a record said that nobody has waited for.
+pub(super) struct Unconfirmed {
+    messages: Vec<u8>,
+    fate: CommitFate,
+}
+
+impl Hub {
+    /// Says something, before it is done. When this returns it is durable; after an error it was not said.
+    pub(super) fn say(&mut self, message: &Message) -> Result<(), QueryError> {
+        // What it does may rest on how far its streams have come.
+        self.tell_quiet()?;
+        self.say_now(message)
+    }
+
+    /// The same of one that does not rest on it: items.
+    pub(super) fn say_now(&mut self, message: &Message) -> Result<(), QueryError> {
+        if !self.base.keeps_log() {
+            return Ok(());
+        }
+        let before = self.unsaid.len();
+        self.said(message);
+        let told = self.tell(true);
+        if told.is_err() {
+            self.unsaid.truncate(before);
+        }
+        told
+    }
+
+    /// Notes what the next record says, too.
+    pub(super) fn said(&mut self, message: &Message) {
+        if self.base.keeps_log() {
+            let mut put = Put {
+                bytes: std::mem::take(&mut self.unsaid),
+            };
+            message.put(&mut put);
+            self.unsaid = put.bytes;
+        }
+    }
+
+    /// Tells the log what it was not told yet. What fails is told with the next record.
+    pub(in crate::standing) fn tell(&mut self, is_awaited: bool) -> Result<(), QueryError> {
+        if self.unsaid.is_empty() {
+            return Ok(());
+        }
+        let messages = self.unsaid.clone();
+        self.record(&messages, Vec::new(), is_awaited).map(drop)
+    }
+
+    /// Tells the log of seals in which nothing came, where there are some.
+    pub(super) fn tell_quiet(&mut self) -> Result<(), QueryError> {
+        if self.quiet.is_empty() {
+            return Ok(());
+        }
+        let messages = self.unsaid.clone();
+        self.record(&messages, Vec::new(), true).map(drop)
+    }
+
+    /// All that was said or done is durable when this returns.
+    pub(super) fn settle(&mut self) -> Result<(), QueryError> {
+        if self.quiet.is_empty() && self.unconfirmed.is_empty() {
+            return Ok(());
+        }
+        let messages = self.unsaid.clone();
+        self.record(&messages, Vec::new(), true).map(drop)
+    }
+
+    /// Makes a record of messages, all that were not told yet among them, and of what is stored with them. Of those that
+    /// nobody waits for, one in [`UNAWAITED_MAX`] is awaited all the same: it publishes the versions of the others, which
+    /// are held until then. Gives the graph that holds it, where it was awaited, or else the newest that readers see.
+    pub(super) fn record(
+        &mut self,
+        messages: &[u8],
+        quads: Vec<IdQuad>,
+        is_awaited: bool,
+    ) -> Result<Arc<Graph>, QueryError> {
+        let database = self.base.database()?.clone();
+        let has_quiet = !self.quiet.is_empty();
+        debug_assert!(!has_quiet || self.late_quads.is_empty(), "see the head");
+        let is_awaited = is_awaited || self.is_to_be_awaited(messages.len());
+        let quiet = self.quiet_messages();
+        // As it stands under the turn: then it is known which records were lost.
+        let unconfirmed = &self.unconfirmed;
+        let lost: Cell<Vec<bool>> = Cell::default();
+        let said = || {
+            let is_lost = unconfirmed.iter().map(|it| it.fate.is_given_up());
+            let is_lost: Vec<bool> = is_lost.collect();
+            let again = unconfirmed.iter().zip(&is_lost).filter(|it| *it.1);
+            let mut said = again.flat_map(|it| &it.0.messages).copied().collect();
+            Vec::extend_from_slice(&mut said, &quiet);
+            said.extend_from_slice(messages);
+            lost.set(is_lost);
+            said
+        };
+        let absorbed = absorb(
+            &database,
+            Absorption {
+                messages: &said,
+                quads,
+                vector: &self.reached(),
+                is_awaited,
+            },
+        )?;
+        self.costs.syncing += absorbed.synced;
+        let lost = lost.take();
+        if is_awaited {
+            // With it all are durable that were not lost, and it says again what those said.
+            self.unconfirmed.clear();
+        } else {
+            self.note_unconfirmed(&lost, &quiet, messages, absorbed.fate);
+        }
+        self.unsaid.clear();
+        self.is_needed = false;
+        self.quiet.clear();
+        // Readers may see a later one already, which whoever reads the log would not take.
+        let graph = if is_awaited && database.keeps_log() {
+            absorbed.graph
+        } else {
+            database.graph()
+        };
+        if has_quiet {
+            // This is the first commit that covers them.
+            self.note_moment(Arc::clone(&graph));
+        }
+        Ok(graph)
+    }
+
+    fn is_to_be_awaited(&self, bytes: usize) -> bool {
+        let held = self.unconfirmed.iter().map(|it| it.messages.len());
+        self.unconfirmed.len() >= UNAWAITED_MAX
+            || held.sum::<usize>() + bytes > UNAWAITED_BYTES_MAX
+            || self.quiet.keys().any(|it| self.streams.is_read(*it))
+    }
+
+    /// Keeps what a record says that nobody waits for: what `lost` ones said, and its own.
+    fn note_unconfirmed(&mut self, lost: &[bool], quiet: &[u8], own: &[u8], fate: CommitFate) {
+        if !self.base.keeps_log() {
+            return;
+        }
+        let mut messages = Vec::new();
+        let mut lost = lost.iter();
+        self.unconfirmed.retain(|it| {
+            let is_lost = lost.next() == Some(&true);
+            if is_lost {
+                messages.extend_from_slice(&it.messages);
+            }
+            !is_lost
+        });
+        messages.extend_from_slice(quiet);
+        messages.extend_from_slice(own);
+        self.unconfirmed.push(Unconfirmed { messages, fate });
+    }
+
+    /// The messages of seals in which nothing came.
+    fn quiet_messages(&self) -> Vec<u8> {
+        let mut put = Put::default();
+        for (id, until) in &self.quiet {
+            if let Some(settings) = self.settings.get(id) {
+                let message = Message::Seal {
+                    stream: settings.name.clone(),
+                    until: *until,
+                };
+                message.put(&mut put);
+            }
+        }
+        put.bytes
+    }
+
+    /// Whether the seals that are being committed need no record now: nothing came in them, their ends follow from the clock
+    /// alone, no query sees the graph of a moment between them, and nothing else is to be said.
+    pub(super) fn are_quiet(&self) -> bool {
+        self.base.keeps_log()
+            && self.unsaid.is_empty()
+            && self.late_quads.is_empty()
+            && self.taken.iter().all(|seal| self.is_quiet(seal))
+    }
+
+    fn is_quiet(&self, seal: &Seal) -> bool {
+        let Some(settings) = self.settings.get(&seal.stream) else {
+            return false;
+        };
+        let sees_more = |query: &Registered| {
+            query.reads.contains(&seal.stream)
+                && sees_within(&query.planned.query, settings.grain_ms)
+        };
+        settings.arrival_time && seal.items.is_empty() && !self.queries.values().any(sees_more)
+    }
+}
+
+/// Whether a query sees the stored graph of other moments than those at which whole batches of this grain end: it sees the one
+/// before the batch in which its close lies, and that is to be kept.
+fn sees_within(query: &StandingQuery, grain_ms: u64) -> bool {
+    let is_whole = |span_ms: u64| span_ms.is_multiple_of(grain_ms);
+    let is_on_grid = |extent: Extent| match extent {
+        Extent::Time {
+            step_ms, origin, ..
+        }
+        | Extent::Past {
+            step_ms, origin, ..
+        } => {
+            let offset_ms = match origin {
+                Origin::Epoch { offset_ms } => offset_ms,
+                // It is a whole second.
+                Origin::FirstItem => 1000,
+            };
+            is_whole(step_ms) && is_whole(offset_ms)
+        }
+        Extent::Sliding { .. } | Extent::Now | Extent::All | Extent::Count { .. } => false,
+    };
+    let has_whole_instants = match query.report.when {
+        When::Close => query.every_ms.is_none_or(is_whole),
+        When::Periodic { period_ms } => is_whole(period_ms),
+        When::Change => false,
+    };
+    let mut windows = query.windows.iter();
+    let are_whole = has_whole_instants
+        && windows.all(|it| it.bounds == Bounds::LeftClosed && is_on_grid(it.extent));
+    query.sees_stored && query.freshness == Freshness::Aligned && !are_whole
+}
