@@ -51,6 +51,7 @@ enum Step {
     Checkpoint,
     Pause(&'static str),
     Resume(&'static str),
+    Drop(&'static str),
 }
 
 fn node(name: &str, number: usize) -> NamedNode {
@@ -282,10 +283,17 @@ fn done(database: &Database, live: &Live, step: &Step) -> Result<(), QueryError>
         }
         Step::Pause(name) => live.pause(name),
         Step::Resume(name) => live.resume(name),
+        Step::Drop(name) => live.drop_stream(name),
     };
-    match done {
-        Err(error) if error.kind == Kind::Conflict => Ok(()),
-        done => done,
+    match (done, step) {
+        (Err(error), _) if error.kind == Kind::Conflict => Ok(()),
+        // It is gone, or not there yet.
+        (Err(error), Step::Drop(_) | Step::Push { .. } | Step::Promise { .. })
+            if error.kind == Kind::NotFound =>
+        {
+            Ok(())
+        }
+        (done, _) => done,
     }
 }
 

@@ -29,8 +29,8 @@ const TURN: Duration = Duration::from_hours(1);
 
 /// What a commit of streams is made of.
 pub(crate) struct Absorption<'a> {
-    /// The messages of its record. Asked under the turn, perhaps more than once: by then it is known what was given up before.
-    pub(crate) messages: &'a dyn Fn() -> Vec<u8>,
+    /// The messages of its record. Asked under the turn: by then it is known what was given up before.
+    pub(crate) messages: &'a dyn Fn() -> Said,
     /// What it stores.
     pub(crate) quads: Vec<IdQuad>,
     /// How far the version that it makes holds each stream; where it makes none, the newest version holds them so far.
@@ -39,8 +39,18 @@ pub(crate) struct Absorption<'a> {
     pub(crate) is_awaited: bool,
 }
 
+/// What a record says.
+pub(crate) enum Said {
+    /// What it is for.
+    New(Vec<u8>),
+    /// What earlier ones said that are lost, and nothing else: what it is for comes behind it.
+    Again(Vec<u8>),
+}
+
 /// A commit of streams.
 pub(crate) struct Absorbed {
+    /// What it was to store, where it has said again what was lost, and is to be made once more.
+    pub(crate) left: Option<Vec<IdQuad>>,
     /// What the commit waited for the disk.
     pub(crate) synced: Duration,
     /// The version that holds it.
@@ -111,22 +121,30 @@ pub(crate) fn absorb(
         reads: &reads,
         staged: Some(&observe),
     };
-    let says = Cell::new(false);
+    let (says, is_again) = (Cell::new(false), Cell::new(false));
     let committed = writer.commit(&job, &mut |draft| {
         draft.reach(Arc::clone(vector));
-        let messages = messages();
+        let messages = match messages() {
+            Said::Again(messages) => {
+                is_again.set(true);
+                return draft.say(messages);
+            }
+            Said::New(messages) => messages,
+        };
         says.set(!messages.is_empty());
         if says.get() {
             draft.say(messages)?;
         }
         draft.apply(&change)
     })?;
-    if !says.get() && committed.inserted == 0 {
+    let is_again = is_again.get();
+    if !is_again && !says.get() && committed.inserted == 0 {
         writer.reach(vector);
     }
     let version = version.take();
     let (graph, fate) = version.unwrap_or_else(|| (database.graph(), Arc::default()));
     Ok(Absorbed {
+        left: is_again.then_some(change.inserts),
         synced: committed.synced,
         graph,
         fate: CommitFate {

@@ -197,7 +197,7 @@ impl Hub {
         if self.withheld.is_empty() {
             return Ok(ControlFlow::Continue(()));
         }
-        self.tell(true)?;
+        self.settle()?;
         for reported in std::mem::take(&mut self.withheld) {
             if take(reported)?.is_break() {
                 return Ok(ControlFlow::Break(()));

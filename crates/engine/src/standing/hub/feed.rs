@@ -79,7 +79,7 @@ impl Hub {
             chunk,
         });
         if !said.is_later {
-            return self.say_now(&message);
+            return self.say_now(&message).map(drop);
         }
         self.said(&message);
         self.is_needed = true;

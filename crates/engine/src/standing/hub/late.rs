@@ -213,7 +213,8 @@ impl Hub {
         self.absorb_late()?;
         if let Some(late) = self.revealing.clone() {
             let stream = self.settings[&late.stream].name.clone();
-            self.say(&Message::Reveal { stream })?;
+            // Whoever reads the log sees that graph, too.
+            self.revealed = self.say(&Message::Reveal { stream })?;
             self.revealing = None;
             self.streams.revealed(&late).map_err(refused)?;
         }
@@ -223,9 +224,14 @@ impl Hub {
     /// Stores what came late, where no other commit took it along.
     pub(super) fn absorb_late(&mut self) -> Result<(), QueryError> {
         if !self.late_quads.is_empty() {
+            let before = self.unsaid.len();
             self.said(&Message::LateStored);
             let (messages, quads) = (self.unsaid.clone(), self.late_quads.clone());
-            self.record(&messages, quads, true)?;
+            if let Err(error) = self.record(&messages, quads, true) {
+                // Nobody else is to say it without them.
+                self.unsaid.truncate(before);
+                return Err(error);
+            }
             self.late_quads.clear();
         }
         Ok(())

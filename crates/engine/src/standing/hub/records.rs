@@ -18,7 +18,7 @@ use super::super::log::codec::Put;
 use super::super::log::messages::Message;
 use super::super::registered::Registered;
 use super::Hub;
-use crate::change::{Absorption, CommitFate, absorb};
+use crate::change::{Absorption, CommitFate, Said, absorb};
 use crate::error::QueryError;
 use crate::moment::Graph;
 use query::standing::{Bounds, Extent, Freshness, Origin, StandingQuery, When};
@@ -38,25 +38,27 @@ pub(super) struct Unconfirmed {
 }
 
 impl Hub {
-    /// Says something, before it is done. When this returns it is durable; after an error it was not said.
-    pub(super) fn say(&mut self, message: &Message) -> Result<(), QueryError> {
+    /// Says something, before it is done. When this returns it is durable; after an error it was not said. Gives the graph that
+    /// whoever reads the log sees behind it, where there is a log.
+    pub(super) fn say(&mut self, message: &Message) -> Result<Option<Arc<Graph>>, QueryError> {
         // What it does may rest on how far its streams have come.
         self.tell_quiet()?;
         self.say_now(message)
     }
 
     /// The same of one that does not rest on it: items.
-    pub(super) fn say_now(&mut self, message: &Message) -> Result<(), QueryError> {
+    pub(super) fn say_now(&mut self, message: &Message) -> Result<Option<Arc<Graph>>, QueryError> {
         if !self.base.keeps_log() {
-            return Ok(());
+            return Ok(None);
         }
         let before = self.unsaid.len();
         self.said(message);
-        let told = self.tell(true);
-        if told.is_err() {
+        let messages = self.unsaid.clone();
+        let graph = self.record(&messages, Vec::new(), true);
+        if graph.is_err() {
             self.unsaid.truncate(before);
         }
-        told
+        graph.map(Some)
     }
 
     /// Notes what the next record says, too.
@@ -90,7 +92,7 @@ impl Hub {
 
     /// All that was said or done is durable when this returns.
     pub(super) fn settle(&mut self) -> Result<(), QueryError> {
-        if self.quiet.is_empty() && self.unconfirmed.is_empty() {
+        if self.unsaid.is_empty() && self.quiet.is_empty() && self.unconfirmed.is_empty() {
             return Ok(());
         }
         let messages = self.unsaid.clone();
@@ -103,43 +105,46 @@ impl Hub {
     pub(super) fn record(
         &mut self,
         messages: &[u8],
-        quads: Vec<IdQuad>,
+        mut quads: Vec<IdQuad>,
         is_awaited: bool,
     ) -> Result<Arc<Graph>, QueryError> {
         let database = self.base.database()?.clone();
         let has_quiet = !self.quiet.is_empty();
         debug_assert!(!has_quiet || self.late_quads.is_empty(), "see the head");
         let is_awaited = is_awaited || self.is_to_be_awaited(messages.len());
-        let quiet = self.quiet_messages();
-        // As it stands under the turn: then it is known which records were lost.
-        let unconfirmed = &self.unconfirmed;
-        let lost: Cell<Vec<bool>> = Cell::default();
-        let said = || {
-            let is_lost = unconfirmed.iter().map(|it| it.fate.is_given_up());
-            let is_lost: Vec<bool> = is_lost.collect();
-            let again = unconfirmed.iter().zip(&is_lost).filter(|it| *it.1);
-            let mut said = again.flat_map(|it| &it.0.messages).copied().collect();
-            Vec::extend_from_slice(&mut said, &quiet);
-            said.extend_from_slice(messages);
-            lost.set(is_lost);
-            said
-        };
-        let absorbed = absorb(
-            &database,
-            Absorption {
+        let own = [&self.quiet_messages(), messages].concat();
+        let absorbed = loop {
+            let lost: Cell<Vec<bool>> = Cell::default();
+            let said = || {
+                let are_lost = self.unconfirmed.iter().map(|it| it.fate.is_given_up());
+                lost.set(are_lost.collect());
+                said_of(&self.unconfirmed, &own)
+            };
+            let absorption = Absorption {
                 messages: &said,
                 quads,
                 vector: &self.reached(),
                 is_awaited,
-            },
-        )?;
-        self.costs.syncing += absorbed.synced;
-        let lost = lost.take();
-        if is_awaited {
-            // With it all are durable that were not lost, and it says again what those said.
-            self.unconfirmed.clear();
-        } else {
-            self.note_unconfirmed(&lost, &quiet, messages, absorbed.fate);
+            };
+            let mut absorbed = absorb(&database, absorption)?;
+            self.costs.syncing += absorbed.synced;
+            if is_awaited {
+                // With it all are durable that were not lost, and so is what it says again.
+                self.unconfirmed.clear();
+            }
+            let Some(left) = absorbed.left.take() else {
+                break absorbed;
+            };
+            quads = left;
+            if !is_awaited {
+                self.note_said_again(&lost.take(), absorbed.fate);
+            }
+        };
+        if !is_awaited && self.base.keeps_log() {
+            self.unconfirmed.push(Unconfirmed {
+                messages: own,
+                fate: absorbed.fate,
+            });
         }
         self.unsaid.clear();
         self.is_needed = false;
@@ -157,18 +162,8 @@ impl Hub {
         Ok(graph)
     }
 
-    fn is_to_be_awaited(&self, bytes: usize) -> bool {
-        let held = self.unconfirmed.iter().map(|it| it.messages.len());
-        self.unconfirmed.len() >= UNAWAITED_MAX
-            || held.sum::<usize>() + bytes > UNAWAITED_BYTES_MAX
-            || self.quiet.keys().any(|it| self.streams.is_read(*it))
-    }
-
-    /// Keeps what a record says that nobody waits for: what `lost` ones said, and its own.
-    fn note_unconfirmed(&mut self, lost: &[bool], quiet: &[u8], own: &[u8], fate: CommitFate) {
-        if !self.base.keeps_log() {
-            return;
-        }
+    /// What the lost ones said is in a record of its own now, which nobody has waited for.
+    fn note_said_again(&mut self, lost: &[bool], fate: CommitFate) {
         let mut messages = Vec::new();
         let mut lost = lost.iter();
         self.unconfirmed.retain(|it| {
@@ -178,9 +173,14 @@ impl Hub {
             }
             !is_lost
         });
-        messages.extend_from_slice(quiet);
-        messages.extend_from_slice(own);
         self.unconfirmed.push(Unconfirmed { messages, fate });
+    }
+
+    fn is_to_be_awaited(&self, bytes: usize) -> bool {
+        let held = self.unconfirmed.iter().map(|it| it.messages.len());
+        self.unconfirmed.len() >= UNAWAITED_MAX
+            || held.sum::<usize>() + bytes > UNAWAITED_BYTES_MAX
+            || self.quiet.keys().any(|it| self.streams.is_read(*it))
     }
 
     /// The messages of seals in which nothing came.
@@ -208,20 +208,44 @@ impl Hub {
     }
 
     fn is_quiet(&self, seal: &Seal) -> bool {
-        let Some(settings) = self.settings.get(&seal.stream) else {
+        let settings = self.settings.get(&seal.stream);
+        settings.is_some_and(|it| it.arrival_time)
+            && seal.items.is_empty()
+            && !self
+                .queries
+                .readers(seal.stream)
+                .any(|query| self.sees_within(query))
+    }
+
+    /// Whether a query sees the stored graph of other moments than those at which whole batches of all its streams end: it sees
+    /// the one before the batch in which its close lies, and that is to be kept.
+    fn sees_within(&self, query: &Registered) -> bool {
+        let asked = &query.planned.query;
+        if !asked.sees_stored || asked.freshness != Freshness::Aligned {
             return false;
-        };
-        let sees_more = |query: &Registered| {
-            query.reads.contains(&seal.stream)
-                && sees_within(&query.planned.query, settings.grain_ms)
-        };
-        settings.arrival_time && seal.items.is_empty() && !self.queries.values().any(sees_more)
+        }
+        let mut streams = query.reads.iter();
+        !streams.all(|id| {
+            let grain_ms = self.settings.get(id).map_or(1, |it| it.grain_ms);
+            has_closes_on(asked, grain_ms)
+        })
     }
 }
 
-/// Whether a query sees the stored graph of other moments than those at which whole batches of this grain end: it sees the one
-/// before the batch in which its close lies, and that is to be kept.
-fn sees_within(query: &StandingQuery, grain_ms: u64) -> bool {
+/// What the next record says: what lost ones said, in a record of its own, because seals are seen at the end of theirs and what is
+/// said behind them may rest on them; or else its own messages.
+fn said_of(unconfirmed: &[Unconfirmed], own: &[u8]) -> Said {
+    let lost = unconfirmed.iter().filter(|it| it.fate.is_given_up());
+    let lost: Vec<&[u8]> = lost.map(|it| &it.messages[..]).collect();
+    if lost.is_empty() {
+        Said::New(own.to_vec())
+    } else {
+        Said::Again(lost.concat())
+    }
+}
+
+/// Whether a query is evaluated at ends of batches of this grain alone, and its windows with them.
+fn has_closes_on(query: &StandingQuery, grain_ms: u64) -> bool {
     let is_whole = |span_ms: u64| span_ms.is_multiple_of(grain_ms);
     let is_on_grid = |extent: Extent| match extent {
         Extent::Time {
@@ -245,7 +269,5 @@ fn sees_within(query: &StandingQuery, grain_ms: u64) -> bool {
         When::Change => false,
     };
     let mut windows = query.windows.iter();
-    let are_whole = has_whole_instants
-        && windows.all(|it| it.bounds == Bounds::LeftClosed && is_on_grid(it.extent));
-    query.sees_stored && query.freshness == Freshness::Aligned && !are_whole
+    has_whole_instants && windows.all(|it| it.bounds == Bounds::LeftClosed && is_on_grid(it.extent))
 }

@@ -183,10 +183,13 @@ impl Hub {
             return Ok(());
         }
         match self.kept_instances(many, after)? {
-            Some(instances) => self.say(&Message::AddInstances {
-                template: template.to_owned(),
-                instances,
-            }),
+            Some(instances) => {
+                let message = Message::AddInstances {
+                    template: template.to_owned(),
+                    instances,
+                };
+                self.say(&message).map(drop)
+            }
             None => Ok(()),
         }
     }
