@@ -61,7 +61,7 @@ mod write_lock;
 mod write_set;
 pub(crate) mod writer;
 
-pub(crate) use absorb::{Absorption, CommitFate, Said, absorb, reach, with_dictionary};
+pub(crate) use absorb::{Absorption, CommitFate, Spoken, absorb, reach, with_dictionary};
 pub use committed::Committed;
 pub use patch::RDF_PATCH;
 pub(crate) use replay::{Deaf, Listener, LogRecords, ReplayMoment};

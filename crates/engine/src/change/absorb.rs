@@ -30,7 +30,7 @@ const TURN: Duration = Duration::from_hours(1);
 /// What a commit of streams is made of.
 pub(crate) struct Absorption<'a> {
     /// The messages of its record. Asked under the turn: by then it is known what was given up before.
-    pub(crate) messages: &'a dyn Fn() -> Said,
+    pub(crate) messages: &'a dyn Fn() -> Spoken,
     /// What it stores.
     pub(crate) quads: Vec<IdQuad>,
     /// How far the version that it makes holds each stream; where it makes none, the newest version holds them so far.
@@ -40,7 +40,7 @@ pub(crate) struct Absorption<'a> {
 }
 
 /// What a record says.
-pub(crate) enum Said {
+pub(crate) enum Spoken {
     /// What it is for.
     New(Vec<u8>),
     /// What earlier ones said that are lost, and nothing else: what it is for comes behind it.
@@ -85,12 +85,8 @@ pub(crate) fn absorb(
         vector,
         is_awaited,
     } = absorption;
-    let is_stored = |id: &VertexId| id.is_stored();
     assert!(
-        quads.iter().all(|quad| {
-            let is_named = quad.3 != GraphScope::DEFAULT_GRAPH;
-            [quad.0, quad.1, quad.2].iter().all(is_stored) && (!is_named || is_stored(&quad.3))
-        }),
+        quads.iter().all(is_stored),
         "what is absorbed was given ids that stay"
     );
     let writer = database.writer()?;
@@ -125,11 +121,11 @@ pub(crate) fn absorb(
     let committed = writer.commit(&job, &mut |draft| {
         draft.reach(Arc::clone(vector));
         let messages = match messages() {
-            Said::Again(messages) => {
+            Spoken::Again(messages) => {
                 is_again.set(true);
                 return draft.say(messages);
             }
-            Said::New(messages) => messages,
+            Spoken::New(messages) => messages,
         };
         says.set(!messages.is_empty());
         if says.get() {
@@ -152,6 +148,12 @@ pub(crate) fn absorb(
             fate,
         },
     })
+}
+
+fn is_stored(quad: &IdQuad) -> bool {
+    let is_stored = |id: &VertexId| id.is_stored();
+    let is_named = quad.3 != GraphScope::DEFAULT_GRAPH;
+    [quad.0, quad.1, quad.2].iter().all(is_stored) && (!is_named || is_stored(&quad.3))
 }
 
 /// The newest version holds the streams up to here, though no commit says so: what was sealed had no effect, or the

@@ -18,7 +18,7 @@ use super::super::log::codec::Put;
 use super::super::log::messages::Message;
 use super::super::registered::Registered;
 use super::Hub;
-use crate::change::{Absorption, CommitFate, Said, absorb};
+use crate::change::{Absorption, CommitFate, Spoken, absorb};
 use crate::error::QueryError;
 use crate::moment::Graph;
 use query::standing::{Bounds, Extent, Freshness, Origin, StandingQuery, When};
@@ -234,13 +234,13 @@ impl Hub {
 
 /// What the next record says: what lost ones said, in a record of its own, because seals are seen at the end of theirs and what is
 /// said behind them may rest on them; or else its own messages.
-fn said_of(unconfirmed: &[Unconfirmed], own: &[u8]) -> Said {
+fn said_of(unconfirmed: &[Unconfirmed], own: &[u8]) -> Spoken {
     let lost = unconfirmed.iter().filter(|it| it.fate.is_given_up());
     let lost: Vec<&[u8]> = lost.map(|it| &it.messages[..]).collect();
     if lost.is_empty() {
-        Said::New(own.to_vec())
+        Spoken::New(own.to_vec())
     } else {
-        Said::Again(lost.concat())
+        Spoken::Again(lost.concat())
     }
 }
 
