@@ -693,7 +693,7 @@ fn what_is_late_goes_to_the_side_stream() {
     hub.unregister("q0").unwrap();
     let refused = hub.drop_stream("urn:likes").unwrap_err();
     assert!(
-        refused.message.contains("name stream <urn:likes/late>"),
+        refused.message.contains("<urn:likes/late> is named by"),
         "{}",
         refused.message
     );
