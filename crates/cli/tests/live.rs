@@ -376,6 +376,18 @@ fn graphs_bring_their_times_and_are_counted() {
     let who = reports.iter().flat_map(found);
     assert!(who.eq(["a", "b", "c"].map(|who| format!("http://e/{who}"))));
     served.fails(&["stream", "push", LIKES, "--position", "0"], 2, "--source");
+    let statements = [
+        "--source",
+        "n",
+        "--position",
+        "0",
+        "--format",
+        "nt",
+        "--time",
+        "now",
+    ];
+    let statements = [&["stream", "push", LIKES][..], &statements].concat();
+    served.fails(&statements, 2, "the statements");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 /// Members that are moments (milliseconds).
 const MOMENTS: [&str; 4] = ["watermark", "settled", "close", "last_arrival"];
 /// Members that are texts of several lines, and stand below the others.
-const TEXTS: [&str; 2] = ["text", "plan"];
+const TEXTS: [&str; 3] = ["text", "pragmas", "plan"];
 
 /// What is listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use super::{asked, print_all, print_one, server};
 use crate::arguments::{CqNamed, CqRegister, CqVerb};
 use crate::exit::{Code, Failure, Outcome};
 use crate::live::Listed;
+use crate::say::say;
 use crate::trouble::Trouble;
 use crate::verbs::query::{read_text, stoppable};
 use serde_json::{Value, json};
@@ -62,6 +63,11 @@ fn register(flags: &CqRegister, file: Option<&Path>) -> Outcome {
             Failure::new(code, format!("{}: {message}", flags.file.display()))
         };
         made = registered.map_err(in_file)?;
+        if let (Some(given), Some(made)) = (name, made["name"].as_str())
+            && given != made
+        {
+            say!("somersault: the text names the query, so it is called {made} and not {given}");
+        }
         Ok(())
     })?;
     print_one(&made)

@@ -102,6 +102,7 @@ fn push(flags: &StreamPush, file: Option<&Path>) -> Outcome {
     let server = server(&flags.target, file)?;
     let account = asked(|stop| {
         whole_where_times_are_within(&mut inputs, &options, &server, stop)?;
+        refuse_uncounted(&inputs, &options)?;
         let mut pusher = Pusher::new(&server, options, stop);
         let sent = send(&mut pusher, &inputs, flags);
         if sent.is_ok() && *pusher.account() == PushAccount::default() {
@@ -145,15 +146,34 @@ fn push(flags: &StreamPush, file: Option<&Path>) -> Outcome {
     }
 }
 
+/// Statements have no items of their own: how many of them come together is the pipe's affair, and a position would mean
+/// something else when they are sent again.
+fn refuse_uncounted(inputs: &[(PathBuf, ItemsForm)], options: &PushOptions) -> Result<(), Trouble> {
+    let is_uncounted = |form: &ItemsForm| matches!(form, ItemsForm::Statements(_));
+    match inputs.iter().find(|(_, form)| is_uncounted(form)) {
+        Some((path, _)) if options.position.is_some() => {
+            let message = format!(
+                "--position counts items, and the statements of {} that come together are one: send lines of .nt.ts or NDJSON",
+                path.display()
+            );
+            Err(Trouble::new(Code::Usage, message))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn say_late(account: &PushAccount) {
-    let late = account.late;
+    let late = match account.late {
+        1 => "1 item".to_owned(),
+        late => format!("{late} items"),
+    };
     match account.sealed_ms.and_then(ahead) {
         Some(ahead) => say!(
-            "somersault: {late} items came too late for any window: the stream is {ahead} ahead of the clock, because an \
+            "somersault: {late} came too late for any window: the stream is {ahead} ahead of the clock, because an \
              item or a promise was; it goes on when the clock has come so far, or is dropped and made again"
         ),
         None => say!(
-            "somersault: {late} items came too late for any window; a stream with more --lateness, or with an earlier \
+            "somersault: {late} came too late for any window; a stream with more --lateness, or with an earlier \
              --begin, takes them"
         ),
     }
