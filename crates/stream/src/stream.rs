@@ -215,6 +215,11 @@ impl Stream {
         }
     }
 
+    /// Whether there are late items that revise.
+    pub(crate) fn has_late(&self) -> bool {
+        !self.late.is_empty()
+    }
+
     /// Late items that revise, all that came since they were taken last.
     pub(crate) fn take_late(&mut self) -> Option<Items> {
         let late = std::mem::take(&mut self.late);

@@ -423,6 +423,11 @@ impl Streams {
         late.or_else(|| self.next_seal().map(Effect::Sealed))
     }
 
+    /// The stream of which something came late that revises, if there is one: [`Streams::next_late`] gives that.
+    pub fn next_late_stream(&mut self) -> Option<StreamId> {
+        self.readiness.next_late_stream()
+    }
+
     /// What came late in a stream and revises, if there is something.
     pub fn next_late(&mut self) -> Option<LateSeal> {
         self.readiness.next_late()

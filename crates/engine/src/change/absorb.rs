@@ -119,7 +119,6 @@ pub(crate) fn absorb(
     };
     let (says, is_again) = (Cell::new(false), Cell::new(false));
     let committed = writer.commit(&job, &mut |draft| {
-        draft.reach(Arc::clone(vector));
         let messages = match messages() {
             Spoken::Again(messages) => {
                 is_again.set(true);
@@ -127,6 +126,7 @@ pub(crate) fn absorb(
             }
             Spoken::New(messages) => messages,
         };
+        draft.reach(Arc::clone(vector));
         says.set(!messages.is_empty());
         if says.get() {
             draft.say(messages)?;

@@ -47,9 +47,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::delta::IdQuad;
-use stream::{
-    Evaluation, LateSeal, QueryId, Seal, SealPoint, SourceId, StreamError, StreamId, Streams,
-};
+use stream::{Evaluation, QueryId, Seal, SealPoint, SourceId, StreamError, StreamId, Streams};
 use terms::HubTerms;
 
 /// See the head of this file.
@@ -69,8 +67,6 @@ pub struct Hub {
     arrivals: BTreeMap<StreamId, Arrivals>,
     /// What came late, by stream.
     late: BTreeMap<StreamId, Lateness>,
-    /// What came late and revises, until it is stored.
-    revealing: Option<LateSeal>,
     /// What of it the next commit stores.
     late_quads: Vec<IdQuad>,
     /// Commits, for evaluations that see an earlier one than the newest.
@@ -169,7 +165,6 @@ impl Hub {
             arrivals: BTreeMap::new(),
             late: BTreeMap::new(),
             late_quads: Vec::new(),
-            revealing: None,
             moments: Moments::default(),
             terms: HubTerms::default(),
             now_ms: 0,

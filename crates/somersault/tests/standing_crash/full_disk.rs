@@ -103,7 +103,9 @@ fn promises_over_a_full_disk_are_obeyed_again() {
 #[test]
 fn a_disk_that_is_full_for_a_while_loses_nothing() {
     let mut failures = 0;
-    for seed in seeds::chosen(60, 3_000) {
+    let seeds = seeds::chosen(60, 3_000);
+    let is_sample = seeds.end - seeds.start >= 60;
+    for seed in seeds {
         let mut random = Random::new(seed ^ 0xf0_11);
         let steps = script_beside(seed);
         let whole = run(&disk(seed, SimFaults::default()), &steps, 0);
@@ -135,5 +137,29 @@ fn a_disk_that_is_full_for_a_while_loses_nothing() {
         assert_eq!(stored, expected.1, "seed {seed}");
         goes_on_as_it_was(&disk, opened.0, opened.1, &format!("seed {seed}"));
     }
-    assert!(failures > 0, "some disk was full");
+    assert!(!is_sample || failures > 0, "some disk was full");
+}
+
+/// A late item is in the log, and there was no room to say that it revises; another one comes before that is tried again.
+#[test]
+fn late_items_over_a_full_disk_are_revealed_as_they_were() {
+    let late = |first, time_ms, subject| push_of(first, time_ms, subject..subject + 1);
+    for room_bytes in (0..1200).step_by(20) {
+        let disk = disk(1, SimFaults::default());
+        let opened = open(&disk).expect("it opens");
+        let mut before = beginning();
+        before.extend([push_of(0, 550, 0..1), promise_of(600)]);
+        for step in before {
+            done(&opened.0, &opened.1, &step).expect("it is done");
+        }
+        let first = [late(1, 450, 1)];
+        for step in failed_for_want(&disk, room_bytes, &opened, &first) {
+            done(&opened.0, &opened.1, step).expect("there is room");
+        }
+        for step in [late(2, 460, 2), promise_of(2000), promise_of(2100)] {
+            done(&opened.0, &opened.1, &step).expect("there is room");
+        }
+        let of = format!("{room_bytes} bytes of room");
+        goes_on_as_it_was(&disk, opened.0, opened.1, &of);
+    }
 }

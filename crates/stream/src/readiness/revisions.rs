@@ -38,6 +38,17 @@ impl Readiness {
         }
     }
 
+    /// The stream of which [`Readiness::next_late`] gives something.
+    pub(crate) fn next_late_stream(&mut self) -> Option<StreamId> {
+        while let Some(stream) = self.late.first().copied() {
+            if self.streams.get(&stream).is_some_and(Stream::has_late) {
+                return Some(stream);
+            }
+            self.late.pop_first();
+        }
+        None
+    }
+
     /// What came late in a stream and revises something.
     pub(crate) fn next_late(&mut self) -> Option<LateSeal> {
         while let Some(stream) = self.late.pop_first() {

@@ -7,7 +7,7 @@ use crate::error::{Kind, QueryError};
 use crate::moment::vector::{SnapshotVector, StreamPoint};
 use rdf::dictionary::{LiveDictionary, TermCounts};
 use std::sync::Arc;
-use stream::{SealPoint, StreamId};
+use stream::{Seal, SealPoint, StreamId};
 
 /// See the head of this file.
 pub(super) enum Base {
@@ -55,11 +55,11 @@ impl Base {
 }
 
 impl Hub {
-    /// How far a version holds each stream, with the seals that are being committed.
-    pub(super) fn reached(&self) -> SnapshotVector {
+    /// How far a version holds each stream, with these seals that are being committed.
+    pub(super) fn reached(&self, committed: &[Seal]) -> SnapshotVector {
         let point = |(id, seen): (StreamId, SealPoint)| {
             let name = &self.settings.get(&id)?.name;
-            let taken = self.taken.iter().filter(|seal| seal.stream == id);
+            let taken = committed.iter().filter(|seal| seal.stream == id);
             let until = taken.map(|seal| seal.until).fold(seen, SealPoint::max);
             let grain_ms = self.streams.definition(id).ok()?.grain_ms;
             Some(StreamPoint {
@@ -74,10 +74,10 @@ impl Hub {
         points.into()
     }
 
-    /// The newest version holds the streams as far as they are seen.
-    pub(super) fn reach(&self) {
+    /// The newest version holds the streams as far as they are seen, and these seals.
+    pub(super) fn reach(&self, committed: &[Seal]) {
         if let Base::Open(database) = &self.base {
-            reach(database, &self.reached());
+            reach(database, &self.reached(committed));
         }
     }
 }

@@ -53,7 +53,7 @@ impl Hub {
         if self.are_quiet() {
             let until = self.taken.iter().map(|seal| (seal.stream, seal.until));
             self.quiet.extend(until);
-            self.reach();
+            self.reach(&self.taken);
             return Ok(None);
         }
         let mut quads: Vec<IdQuad> = Vec::new();
@@ -76,9 +76,10 @@ impl Hub {
         quads.extend(&self.late_quads);
         is_awaited |= self.is_needed || !quads.is_empty();
         let graph = if !messages.bytes.is_empty() || !quads.is_empty() {
-            self.record(&messages.bytes, quads, is_awaited)?
+            let vector = self.reached(&self.taken);
+            self.record_with(&messages.bytes, quads, is_awaited, &vector)?
         } else {
-            self.reach();
+            self.reach(&self.taken);
             self.base.database()?.graph()
         };
         self.late_quads.clear();

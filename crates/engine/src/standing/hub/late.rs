@@ -204,18 +204,16 @@ impl Hub {
 
     /// Lets the queries that it revises see what came late; false where there is nothing. It is stored before.
     pub(super) fn reveal_late(&mut self) -> Result<bool, QueryError> {
-        if self.revealing.is_none() {
-            self.revealing = self.streams.next_late();
-        }
-        if self.revealing.is_none() {
+        let Some(stream) = self.streams.next_late_stream() else {
             return Ok(false);
-        }
+        };
         self.absorb_late()?;
-        if let Some(late) = self.revealing.clone() {
-            let stream = self.settings[&late.stream].name.clone();
-            // Whoever reads the log sees that graph, too.
-            self.revealed = self.say(&Message::Reveal { stream })?;
-            self.revealing = None;
+        let stream = self.settings[&stream].name.clone();
+        // Whoever reads the log sees that graph, too.
+        self.revealed = self.say(&Message::Reveal { stream })?;
+        // Not before the log has it: where it fails, what comes late until it is tried again belongs to it, as for whoever reads
+        // the log.
+        if let Some(late) = self.streams.next_late() {
             self.streams.revealed(&late).map_err(refused)?;
         }
         Ok(true)

@@ -21,6 +21,7 @@ use super::Hub;
 use crate::change::{Absorption, CommitFate, Spoken, absorb};
 use crate::error::QueryError;
 use crate::moment::Graph;
+use crate::moment::vector::SnapshotVector;
 use query::standing::{Bounds, Extent, Freshness, Origin, StandingQuery, When};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -105,8 +106,20 @@ impl Hub {
     pub(super) fn record(
         &mut self,
         messages: &[u8],
+        quads: Vec<IdQuad>,
+        is_awaited: bool,
+    ) -> Result<Arc<Graph>, QueryError> {
+        let vector = self.reached(&[]);
+        self.record_with(messages, quads, is_awaited, &vector)
+    }
+
+    /// The same of a record that holds the streams so far.
+    pub(super) fn record_with(
+        &mut self,
+        messages: &[u8],
         mut quads: Vec<IdQuad>,
         is_awaited: bool,
+        vector: &SnapshotVector,
     ) -> Result<Arc<Graph>, QueryError> {
         let database = self.base.database()?.clone();
         let has_quiet = !self.quiet.is_empty();
@@ -123,7 +136,7 @@ impl Hub {
             let absorption = Absorption {
                 messages: &said,
                 quads,
-                vector: &self.reached(),
+                vector,
                 is_awaited,
             };
             let mut absorbed = absorb(&database, absorption)?;
@@ -233,7 +246,8 @@ impl Hub {
 }
 
 /// What the next record says: what lost ones said, in a record of its own, because seals are seen at the end of theirs and what is
-/// said behind them may rest on them; or else its own messages.
+/// said behind them may rest on them; or else its own messages. Several lost ones may share one: seals that queries read, items,
+/// promises and gaps are awaited, so they have reports and seals that nobody reads.
 fn said_of(unconfirmed: &[Unconfirmed], own: &[u8]) -> Spoken {
     let lost = unconfirmed.iter().filter(|it| it.fate.is_given_up());
     let lost: Vec<&[u8]> = lost.map(|it| &it.messages[..]).collect();

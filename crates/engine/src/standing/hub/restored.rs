@@ -45,7 +45,7 @@ impl Hub {
         self.terms.given = self.terms.given.or_more(live);
         self.draw_on(&database);
         self.base = Base::Open(database);
-        self.reach();
+        self.reach(&[]);
     }
 
     /// How it stands, without the journals. An error where something is known here and nowhere else.
@@ -56,7 +56,7 @@ impl Hub {
             && self.withheld.is_empty()
             && self.due.is_empty()
             && self.late_quads.is_empty()
-            && self.revealing.is_none();
+            && self.streams.next_late_stream().is_none();
         if !is_at_rest {
             let message = "reports of standing queries wait for the log";
             return Err(QueryError::new(Kind::Conflict, message));

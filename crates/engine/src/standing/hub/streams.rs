@@ -13,8 +13,7 @@ use oxrdf::{NamedNode, TermRef};
 use rdf::VertexId;
 use rdf::transient::TermHolder;
 use stream::{
-    Absorb, Definition, LateSeal, QueryId, Seal, SourceId, SourceStatus, StreamError, StreamId,
-    Time,
+    Absorb, Definition, QueryId, Seal, SourceId, SourceStatus, StreamError, StreamId, Time,
 };
 
 impl Hub {
@@ -139,8 +138,6 @@ impl Hub {
         self.say_held();
         let is_other = |seal: &Seal| seal.stream != id;
         self.taken.retain(is_other);
-        let is_other = |late: &LateSeal| late.stream != id;
-        self.revealing = self.revealing.take().filter(is_other);
         Ok(())
     }
 
