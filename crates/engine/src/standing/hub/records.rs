@@ -87,8 +87,7 @@ impl Hub {
         if self.quiet.is_empty() {
             return Ok(());
         }
-        let messages = self.unsaid.clone();
-        self.record(&messages, Vec::new(), true).map(drop)
+        self.settle()
     }
 
     /// All that was said or done is durable when this returns.
