@@ -11,9 +11,9 @@
 //! So a query needs no page on the device to be answered, nothing waits for room, and any arena does.
 //!
 //! A section begins by pinning all segments that it looks at. What it pins is not moved until it ends, except that pages
-//! that are read in place may be brought to the device while it runs: both copies hold the same. Others give their place up, who first says
-//! [`replacement`]. A page is worth a copy where the query, by the planner's estimate, reads half as many bytes of it in place; one
-//! that reads it again is expected to go on doing so.
+//! that are read in place may be brought to the device while it runs: both copies hold the same. A page is worth a copy where queries of
+//! late, by the planner's estimate, have read half as many bytes of it in place ([`heat`]); others give their place up that were worth
+//! less, or, where queries wait that need them, as [`replacement`] says.
 //!
 //! Invariant: an entry of the table that a running section reads never names a frame that holds something else. A frame is
 //! given to another page only if no section pins the page that it had, and the next section that does writes the table before it runs.
@@ -24,6 +24,7 @@
 //! | the stream of copies | frames, the table | in the order in which it was told |
 //! | the stream of sections | frames and host pages, reading | behind a mark of the stream of copies |
 
+mod heat;
 mod host;
 mod lease;
 mod need;
@@ -43,6 +44,7 @@ use crate::arena::Arena;
 use crate::error::GpuError;
 use crate::image::{Contents, Image, Outline};
 use device::{Device, HostRegion, Mark, Stream};
+use heat::Heat;
 use host::{HostPage, HostPages};
 use replacement::{Coming, Replacement};
 use space::Space;
@@ -71,10 +73,14 @@ pub struct CacheOptions {
     pub pairwise: bool,
     /// Whether frames that are given up are overwritten, so that who reads one is found: for tests.
     pub poison: bool,
+    /// Threads that bring a segment, the one that asked for it among them: half of the machine's processors, 8 at most, for queries that
+    /// walk on processors go on meanwhile.
+    pub threads: usize,
 }
 
 impl Default for CacheOptions {
     fn default() -> CacheOptions {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
         CacheOptions {
             page_bits: None,
             lookahead: true,
@@ -82,12 +88,16 @@ impl Default for CacheOptions {
             inplace: true,
             pairwise: false,
             poison: false,
+            threads: (processors / 2).clamp(1, THREADS_MAX),
         }
     }
 }
 
 /// Queries after which a segment that none of them used makes room for one that would lie whole.
 const IDLE: u64 = 64;
+
+/// Threads that read the store for a device at most: 8 of them read faster than the link carries.
+const THREADS_MAX: usize = 8;
 
 /// Pages of the table that are there even if there are few others.
 const PAGES_MORE: u64 = 64;
@@ -132,8 +142,8 @@ struct Entry {
     view: Option<View>,
     /// Sections that look at it.
     pins: u32,
-    /// Queries that did.
-    uses: u32,
+    /// How often it was looked into of late.
+    heat: Heat,
 }
 
 /// Where a segment is.
@@ -174,7 +184,7 @@ impl Cache {
         options: CacheOptions,
     ) -> Result<Cache, GpuError> {
         let arena = Arena::new(&*device, images, options.page_bits)?;
-        let ring = Ring::new(&*device, images)?;
+        let ring = Ring::new(&*device, options.threads, images)?;
         let host = HostPages::new(arena.bits(), host);
         Ok(Cache {
             // Twice as many as there can be at once, so that ranges find room among each other.
@@ -238,7 +248,8 @@ impl Cache {
         if let Some(number) = self.numbers.get(&key) {
             return Ok(*number);
         }
-        let outline = self.snapshot.raw_segment(key)?;
+        let threads = self.ring.threads();
+        let outline = self.snapshot.raw_segment_by(key, threads)?;
         let page_bytes = 1 << self.arena.bits();
         let outline = outline.map(|raw| Outline::of(&raw, page_bytes));
         let number = outline.map(|outline| {
@@ -250,7 +261,7 @@ impl Cache {
                 place: Place::Nowhere,
                 view: None,
                 pins: 0,
-                uses: 0,
+                heat: Heat::default(),
             });
             self.entries.len() as u32 - 1
         });
@@ -268,14 +279,15 @@ impl Cache {
         numbers
     }
 
-    /// Pins segments, all of which lie whole; gives their numbers.
+    /// Pins segments, all of which lie whole; gives their numbers. They are taken to be looked into as often as last time.
     pub(crate) fn pin(&mut self, keys: &[SegmentKey]) -> Vec<u32> {
         let numbers = self.numbers_of(keys);
         self.replacement.touch(numbers.iter().copied());
+        let now = self.replacement.now();
         for &number in &numbers {
             let entry = &mut self.entries[number as usize];
             entry.pins += 1;
-            entry.uses = entry.uses.saturating_add(1);
+            entry.heat.again(now);
         }
         numbers
     }
@@ -309,6 +321,11 @@ impl Cache {
         keys: &[SegmentKey],
         lookups: &Lookups,
     ) -> Result<(Vec<u32>, Option<Pages>), GpuError> {
+        for (key, &of_query) in lookups {
+            if let Some(&Some(number)) = self.numbers.get(key) {
+                self.entries[number as usize].heat.expect(of_query);
+            }
+        }
         let numbers = self.pin(keys);
         match self.place_all(&numbers, lookups) {
             Ok(pages) => Ok((numbers, pages)),

@@ -12,7 +12,7 @@
 //!
 //! Invariant: a strip's rows are all there or the strip says where there was no room; nothing of it has been given out then.
 //!
-//! Does not know: nodes, windows, query text, clocks, threads.
+//! Does not know: nodes, windows, query text, clocks. Threads but its caller's live as long as a segment is brought.
 
 mod arena;
 mod cache;

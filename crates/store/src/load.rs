@@ -79,7 +79,7 @@ pub(crate) mod resolve;
 pub(crate) mod scratch;
 pub(crate) mod sorted;
 pub(crate) mod source;
-pub(crate) mod workers;
+pub mod workers;
 
 pub use dictionary::{BLANK_NODES_COUNT, names, open_dictionary};
 pub use error::LoadError;

@@ -6,7 +6,9 @@ use super::{Cache, Directory, Entry, Lookups, Paged, Pages, Place, View};
 use crate::error::GpuError;
 use crate::image::Contents;
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::sync::Arc;
+use store::load::workers;
 
 /// A page is copied where so many of its bytes are expected to be read in place: random lines come at half the speed of copies.
 const WORTH: f64 = 0.5;
@@ -15,14 +17,33 @@ const WORTH: f64 = 0.5;
 /// read twice the page's bytes in place, and the other one is copied again.
 const WORTH_TWO: f64 = 1.0;
 
+/// A page that is there gives its place up to one that is worth so much more, and the copy besides. Less than that is the
+/// difference between who has just run and who ran a while ago.
+const WORTH_MORE: f64 = 1.5;
+
 /// A page that is to come to the device.
 struct Wanted {
     number: u32,
     page: usize,
     /// Bytes that this query reads of it, a byte of its length.
     reads: f64,
-    /// The same of all that are expected to come.
+    /// The same of all queries of late.
     worth: f64,
+}
+
+/// A page that is on the device.
+struct Held {
+    number: u32,
+    page: usize,
+    worth: f64,
+}
+
+fn has_frames(entry: &Entry) -> bool {
+    match &entry.place {
+        Place::Nowhere => false,
+        Place::Whole(..) => true,
+        Place::Paged(paged) => paged.frames.iter().any(Option::is_some),
+    }
 }
 
 impl Cache {
@@ -120,10 +141,13 @@ impl Cache {
 
     fn fill_pages(&self, contents: &Contents<'_>, behind: u64, pages: &[HostPage]) {
         let page_bytes = 1 << self.arena.bits();
-        for (place, page) in (0u64..).zip(pages) {
-            let from = behind + place * page_bytes;
-            contents.fill(from..from + page_bytes, self.host.words(*page));
-        }
+        let filled: Result<(), Infallible> =
+            workers::for_each(self.ring.threads(), pages.len(), |place| {
+                let from = behind + place as u64 * page_bytes;
+                contents.fill(from..from + page_bytes, self.host.words(pages[place]));
+                Ok(())
+            });
+        let Ok(()) = filled;
     }
 
     /// Lets a segment that lies whole be paged, with all its pages on the device; false where the host has no room for it.
@@ -254,15 +278,15 @@ impl Cache {
                 continue;
             };
             let of_query = lookups.get(&entry.key).copied().unwrap_or(1.0);
+            let of_all = self.lookups(entry).max(of_query);
             for (page, reads) in entry.reads.iter().enumerate() {
-                let reads = of_query * reads / page_bytes as f64;
-                let worth = reads * f64::from(entry.uses);
+                let worth = of_all * reads / page_bytes as f64;
                 let is_worth = worth >= WORTH || !self.options.inplace;
                 if paged.frames[page].is_none() && is_worth {
                     wanted.push(Wanted {
                         number,
                         page,
-                        reads,
+                        reads: of_query * reads / page_bytes as f64,
                         worth,
                     });
                 }
@@ -272,16 +296,23 @@ impl Cache {
         wanted
     }
 
+    /// Lookups of all queries of late.
+    fn lookups(&self, entry: &Entry) -> f64 {
+        entry.heat.lookups(self.replacement.now())
+    }
+
     /// Frames for wanted pages, as many as there are or as others give up.
     fn make_frames(&mut self, wanted: Vec<Wanted>) -> Result<Vec<(Wanted, usize)>, GpuError> {
         let distances = self.distances();
+        let mut coldest = None;
         let mut coming = Vec::with_capacity(wanted.len());
         for page in wanted {
             let frame = loop {
                 if let Some(frame) = self.arena.take(page.number) {
                     break Some(frame);
                 }
-                match self.give_up(&page, &distances) {
+                let coldest = coldest.get_or_insert_with(|| self.coldest(&distances));
+                match self.give_up(&page, &distances, coldest) {
                     Ok(true) => {}
                     Ok(false) => break None,
                     Err(error) => {
@@ -303,28 +334,83 @@ impl Cache {
         released.into_iter().collect()
     }
 
-    /// Lets somebody give frames up for a page: a page, or a segment that lies whole; false where all is pinned, or those who wait
-    /// need it sooner than this one.
+    /// The pages on the device of segments that no section looks at and nobody who waits will, the least worth last.
+    fn coldest(&self, distances: &HashMap<u32, usize>) -> Vec<Held> {
+        let page_bytes = 1u64 << self.arena.bits();
+        let mut held = Vec::new();
+        for number in self.candidates(has_frames) {
+            if distances.contains_key(&number) {
+                continue;
+            }
+            let entry = &self.entries[number as usize];
+            let of_all = self.lookups(entry) / page_bytes as f64;
+            for (page, reads) in entry.reads.iter().enumerate() {
+                held.push(Held {
+                    number,
+                    page,
+                    worth: of_all * reads,
+                });
+            }
+        }
+        held.retain(|held| self.is_here(held.number, held.page));
+        held.sort_by(|a, b| b.worth.total_cmp(&a.worth));
+        held
+    }
+
+    /// Whether a page is on the device.
+    pub(super) fn is_here(&self, number: u32, page: usize) -> bool {
+        match &self.entries[number as usize].place {
+            Place::Nowhere => false,
+            Place::Whole(..) => true,
+            Place::Paged(paged) => paged.frames[page].is_some(),
+        }
+    }
+
+    /// Lets somebody give frames up for a page: a page, or a segment that lies whole; false where all is pinned, is worth more, or is
+    /// needed sooner by those who wait.
     fn give_up(
         &mut self,
         wanted: &Wanted,
         distances: &HashMap<u32, usize>,
+        coldest: &mut Vec<Held>,
     ) -> Result<bool, GpuError> {
-        let has_frames = |entry: &Entry| match &entry.place {
-            Place::Nowhere => false,
-            Place::Whole(..) => true,
-            Place::Paged(paged) => paged.frames.iter().any(Option::is_some),
-        };
+        while let Some(held) = coldest.pop() {
+            if !self.is_here(held.number, held.page) {
+                continue;
+            }
+            let is_known = distances.contains_key(&wanted.number) || !self.options.inplace;
+            if !is_known && wanted.worth < WORTH_MORE * held.worth + WORTH {
+                coldest.push(held);
+                return Ok(false);
+            }
+            return self.take_page(held.number, held.page);
+        }
+        self.give_up_needed(wanted, distances)
+    }
+
+    /// The same of segments that are needed by those who wait: of the one that is needed last, the page that is read least.
+    fn give_up_needed(
+        &mut self,
+        wanted: &Wanted,
+        distances: &HashMap<u32, usize>,
+    ) -> Result<bool, GpuError> {
         let candidates = self.candidates(has_frames);
         let Some(number) = self.replacement.first_to_go(&candidates, distances) else {
             return Ok(false);
         };
         let next = |number: u32| distances.get(&number).copied().unwrap_or(usize::MAX);
         let is_sooner = next(wanted.number) < next(number);
-        let is_known = distances.contains_key(&number) && self.options.inplace;
-        if is_known && !is_sooner && wanted.reads <= WORTH_TWO {
+        if self.options.inplace && !is_sooner && wanted.reads <= WORTH_TWO {
             return Ok(false);
         }
+        let entry = &self.entries[number as usize];
+        let here = (0..entry.reads.len()).filter(|page| self.is_here(number, *page));
+        let least = here.min_by(|a, b| entry.reads[*a].total_cmp(&entry.reads[*b]));
+        self.take_page(number, least.expect("a candidate has a frame"))
+    }
+
+    /// Takes a page from the device, or all of its segment where the host has no room for what lay whole.
+    fn take_page(&mut self, number: u32, page: usize) -> Result<bool, GpuError> {
         if !self.loosen(number)? {
             self.forget(number)?;
             return Ok(true);
@@ -333,10 +419,6 @@ impl Cache {
         let Place::Paged(paged) = &mut entry.place else {
             unreachable!("a candidate has frames");
         };
-        let reads = &entry.reads;
-        let here = (0..paged.frames.len()).filter(|page| paged.frames[*page].is_some());
-        let least = here.min_by(|a, b| reads[*a].total_cmp(&reads[*b]));
-        let page = least.expect("a candidate has a frame");
         let frame = paged.frames[page].take().expect("the page is here");
         if let (Some(view), Some(space)) = (&entry.view, &mut self.space) {
             let address = self.host.address(paged.host[page]);

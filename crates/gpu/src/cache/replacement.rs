@@ -1,5 +1,7 @@
 //! Who gives its place on the device up: whose next use is farthest.
 //!
+//! Between pages that nobody waits for, what they are worth decides ([`super::heat`]). Here it is about the others, and about host pages.
+//!
 //! Needs of queries that wait are known, in the order in which they use segments, so among what they need the optimal rule can be
 //! followed (Belady, IBM Systems Journal 5(2), 1966): the farthest next use goes first. What nobody is known to need goes before
 //! all that is needed; among such, of two drawn at random the one that was used longer ago, which needs no list in order and, unlike
@@ -56,6 +58,11 @@ impl Replacement {
         for segment in segments {
             self.used.insert(segment, self.clock);
         }
+    }
+
+    /// How many queries there have been.
+    pub(crate) fn now(&self) -> u64 {
+        self.clock
     }
 
     /// For how many queries a segment has not been used.

@@ -263,6 +263,7 @@ fn options(random: &mut Random) -> CacheOptions {
         pairwise: random.chance(30),
         inplace: random.chance(80),
         poison: true,
+        threads: *random.pick(&[1, 3]),
     }
 }
 
@@ -470,4 +471,76 @@ fn transfers_of(model: &mut Model, keys: &[SegmentKey], uses: &mut Vec<(u32, usi
     let (numbers, _) = model.cache.place(keys, &lookups).expect("any arena does");
     model.cache.unpin(&numbers);
     missing
+}
+
+/// Turns of some queries, each of which looks so often into each of its segments; gives the pages that were copied in each turn.
+fn copies_by_turn(model: &mut Model, queries: &[(Vec<SegmentKey>, f64)], turns: usize) -> Vec<u64> {
+    let turn = |_| {
+        let before = model.cache.traffic().copies;
+        for (keys, lookups) in queries {
+            let lookups = keys.iter().map(|key| (*key, *lookups)).collect();
+            let (numbers, _) = model.cache.place(keys, &lookups).expect("any arena does");
+            model.cache.unpin(&numbers);
+        }
+        model.cache.traffic().copies - before
+    };
+    (0..turns).map(turn).collect()
+}
+
+#[test]
+fn queries_in_turns_come_to_rest_and_make_way_for_others() {
+    if let Err(error) = Twin::new(1 << 20, 0) {
+        eprintln!("SKIPPED: {error}");
+        return;
+    }
+    let mut moved = 0;
+    for seed in seeds::chosen(SEEDS, LONG) {
+        let mut random = Random::new(seed);
+        let options = CacheOptions {
+            page_bits: Some(PAGE_BITS),
+            ..CacheOptions::default()
+        };
+        let device = Twin::new(1 << 28, seed).expect("there is one");
+        let probe = Model::new(seed, device, options, 1 << 20, 1 << 20);
+        let entries = probe.cache.entries.iter();
+        let all: u64 = entries.map(|entry| entry.outline.bytes()).sum();
+        let device = Twin::new(1 << 28, seed).expect("there is one");
+        let mut model = Model::new(seed, device, options, all / 4, 4 << 20);
+        let (first, others) = model.keys.split_at(model.keys.len() / 2);
+        let (first, others) = (first.to_vec(), others.to_vec());
+        let mut lookups = || *random.pick(&[20.0, 100.0, 1000.0]);
+        let queries: Vec<_> = first.chunks(3).map(|it| (it.to_vec(), lookups())).collect();
+        let copies = copies_by_turn(&mut model, &queries, 80);
+        assert!(copies[0] > 0);
+        assert_eq!(
+            copies[60..].iter().sum::<u64>(),
+            0,
+            "seed {seed}: {copies:?}"
+        );
+        // Nobody asks the first ones any more.
+        let queries: Vec<_> = others
+            .chunks(3)
+            .map(|it| (it.to_vec(), lookups()))
+            .collect();
+        let copies = copies_by_turn(&mut model, &queries, 160);
+        moved += copies.iter().sum::<u64>();
+        assert_eq!(
+            copies[140..].iter().sum::<u64>(),
+            0,
+            "seed {seed}: {copies:?}"
+        );
+        let here = |key: &SegmentKey| {
+            let number = model.cache.numbers[key].expect("it is there");
+            let pages = model.cache.entries[number as usize].reads.len();
+            (0..pages)
+                .filter(|page| model.cache.is_here(number, *page))
+                .count()
+        };
+        let [before, now] = [&first, &others].map(|keys| keys.iter().map(here).sum::<usize>());
+        assert!(
+            now > 4 * before,
+            "seed {seed}: {before} pages of before, {now}"
+        );
+    }
+    assert!(moved > 0);
 }

@@ -32,11 +32,12 @@
 //! version's.
 //!
 //! **Cost.** The first image of a part's blocks reads them for their checksums. Then it is one pass over each column at
-//! the speed of memory; uploads are rare. Damage that comes later is not seen here: bytes that a file lost while they
+//! the speed of memory, by as many threads as the caller says; uploads are rare. Damage that comes later is not seen here: bytes that a file lost while they
 //! were copied are zeros, so whoever copied an image asks [`Snapshot::damage`] before the copy is believed.
 
 mod columns;
 pub(crate) mod index;
+mod pieces;
 mod rows;
 
 use crate::error::ViewError;
@@ -95,7 +96,16 @@ impl Snapshot {
     /// [`PredicateId::SIGNATURE`]. A damaged block is [`ViewError::Damaged`], as for every other reader; parts that
     /// contradict each other are [`ViewError::Inconsistent`]. O(bytes of the segment).
     pub fn raw_segment(&self, segment: SegmentKey) -> Result<Option<RawSegment<'_>>, ViewError> {
-        self.image_of(segment).map_err(|fault| *fault)
+        self.raw_segment_by(segment, 1)
+    }
+
+    /// The same, looked through by so many threads, of which the caller's is one. None outlives the call.
+    pub fn raw_segment_by(
+        &self,
+        segment: SegmentKey,
+        threads: usize,
+    ) -> Result<Option<RawSegment<'_>>, ViewError> {
+        self.image_of(segment, threads).map_err(|fault| *fault)
     }
 
     /// The image of a segment that [`Snapshot::raw_segment`] has given before, which is not looked through again: what held then
@@ -118,21 +128,25 @@ impl Snapshot {
         image.map_err(|fault| *fault)
     }
 
-    fn image_of(&self, segment: SegmentKey) -> Result<Option<RawSegment<'_>>, Fault> {
+    fn image_of(
+        &self,
+        segment: SegmentKey,
+        threads: usize,
+    ) -> Result<Option<RawSegment<'_>>, Fault> {
         if segment.predicate == PredicateId::SIGNATURE {
             return Ok(None);
         }
         let Some(segment) = self.segment(segment)? else {
             return Ok(None);
         };
-        let (offsets, key_rows_max) = columns::offsets_of(&segment)?;
-        let dense = dense_lists_of(&segment, offsets.as_ref())?;
+        let (offsets, key_rows_max) = columns::offsets_of(&segment, threads)?;
+        let dense = dense_lists_of(&segment, offsets.as_ref(), threads)?;
         Ok(Some(RawSegment {
-            index: index::image_of(&segment.index()?)?,
+            index: index::image_of(&segment.index()?, threads)?,
             rows: segment.descriptor.rows,
             key_rows_max,
             offsets,
-            neighbours: columns::neighbours_of(&segment)?,
+            neighbours: columns::neighbours_of(&segment, threads)?,
             graphs: self.graph_codes(&segment)?,
             dense,
         }))
@@ -187,6 +201,7 @@ impl Snapshot {
 fn dense_lists_of<'v>(
     segment: &Segment<'v>,
     offsets: Option<&RawNumbers<'_>>,
+    threads: usize,
 ) -> Result<Vec<RawDenseList<'v>>, Fault> {
     let entries = segment.dense_lists()?;
     let keys = segment.descriptor.keys;
@@ -207,7 +222,7 @@ fn dense_lists_of<'v>(
         }
         lists.push(RawDenseList {
             ordinal: entry.ordinal,
-            members: index::image_of(&segment.open_list(entry)?)?,
+            members: index::image_of(&segment.open_list(entry)?, threads)?,
         });
     }
     Ok(lists)
@@ -228,7 +243,7 @@ fn signatures_of(segment: Segment<'_>) -> Result<RawSignatures<'_>, Fault> {
         return Err(inconsistent(&side.neighbours, "a set beyond the table"));
     }
     Ok(RawSignatures {
-        index: index::image_of(&segment.index()?)?,
+        index: index::image_of(&segment.index()?, 1)?,
         sets,
         sets_count,
     })

@@ -3,6 +3,7 @@
 //! Numbers stand in 1, 2, 4 or 8 bytes, as narrow as they fit. An image keeps that width: copying fewer bytes is what
 //! the width was chosen for.
 
+use super::pieces;
 use crate::format::flags;
 use crate::segment::reader::{ColumnKind, Offset, Segment};
 use crate::source::{ByteSource, Fault, inconsistent, with_source};
@@ -100,6 +101,7 @@ pub enum RawNeighbours<'v> {
 /// The offsets of a segment, `None` where it is functional, and the most rows that one key has.
 pub(super) fn offsets_of<'v>(
     segment: &Segment<'v>,
+    threads: usize,
 ) -> Result<(Option<RawNumbers<'v>>, u64), Fault> {
     let (side, descriptor) = (segment.side, &segment.descriptor);
     if segment.is_functional() {
@@ -114,7 +116,11 @@ pub(super) fn offsets_of<'v>(
     let Some(offsets) = known_offsets_of(segment)? else {
         return Ok((None, 1));
     };
-    let longest = with_numbers!(offsets, |offsets| longest(offsets, descriptor.rows));
+    let longest = with_numbers!(offsets, |offsets| longest(
+        offsets,
+        descriptor.rows,
+        threads
+    ));
     match longest {
         Some(longest) => Ok((Some(offsets), longest)),
         None => Err(inconsistent(&side.offsets, "offsets do not ascend")),
@@ -134,20 +140,29 @@ pub(super) fn known_offsets_of<'v>(segment: &Segment<'v>) -> Result<Option<RawNu
 }
 
 /// The largest difference between offsets that begin at 0, ascend strictly, and end with the number of rows.
-fn longest<W: Offset>(offsets: &[W], rows: u64) -> Option<u64> {
+fn longest<W: Offset + Sync>(offsets: &[W], rows: u64, threads: usize) -> Option<u64> {
     let ends = (offsets.first()?.widen(), offsets.last()?.widen());
-    let mut longest = 0;
-    let mut ascend = ends == (0, rows);
-    for pair in offsets.windows(2) {
-        let (start, end) = (pair[0].widen(), pair[1].widen());
-        ascend &= start < end;
-        longest = longest.max(end.wrapping_sub(start));
-    }
-    ascend.then_some(longest)
+    // The next piece's first offset ends the last list of this one.
+    let pieces = pieces::of(offsets, (1, 1), threads, |offsets| {
+        let (mut longest, mut ascend) = (0, true);
+        for pair in offsets.windows(2) {
+            let (start, end) = (pair[0].widen(), pair[1].widen());
+            ascend &= start < end;
+            longest = longest.max(end.wrapping_sub(start));
+        }
+        ascend.then_some(longest)
+    });
+    let longest = pieces
+        .into_iter()
+        .try_fold(0, |most, piece| Some(most.max(piece?)));
+    longest.filter(|_| ends == (0, rows))
 }
 
 /// The neighbours of a segment.
-pub(super) fn neighbours_of<'v>(segment: &Segment<'v>) -> Result<RawNeighbours<'v>, Fault> {
+pub(super) fn neighbours_of<'v>(
+    segment: &Segment<'v>,
+    threads: usize,
+) -> Result<RawNeighbours<'v>, Fault> {
     let neighbours = known_neighbours_of(segment)?;
     if let RawNeighbours::Codes {
         codes,
@@ -159,7 +174,8 @@ pub(super) fn neighbours_of<'v>(segment: &Segment<'v>) -> Result<RawNeighbours<'
         if !bases.is_sorted_by(|a, b| a < b) {
             return Err(inconsistent(region, "planes do not ascend"));
         }
-        let most = codes.iter().max().map_or(0, |&most| u64::from(most));
+        let most = pieces::of(codes, (1, 0), threads, |codes| codes.iter().max().copied());
+        let most = most.into_iter().flatten().max().map_or(0, u64::from);
         if most >> (u32::BITS - plane_bits) >= bases.len() as u64 {
             return Err(inconsistent(
                 region,

@@ -8,6 +8,7 @@
 //! all keys, as [`check`](crate::check) does it, would cost some ten times that and would not see members behind the
 //! last key.
 
+use super::pieces;
 use crate::format::{ChunkEntry, ChunkKind};
 use crate::segment::index::Index;
 use crate::segment::{BEFORE_BITS, BLOCK_IDS, BLOCK_WORDS, GROUP_BITS, RANGE_BITS};
@@ -67,11 +68,11 @@ impl RawIndexChunk {
 type Wrong = &'static str;
 
 /// Reads and verifies an index.
-pub(super) fn image_of<'v>(index: &Index<'v>) -> Result<RawIndex<'v>, Fault> {
+pub(super) fn image_of<'v>(index: &Index<'v>, threads: usize) -> Result<RawIndex<'v>, Fault> {
     let image = known_image_of(index)?;
     let directory = Directory::of(index);
     for (place, chunk) in image.chunks.iter().enumerate() {
-        let checked = check_keys(*chunk, directory.keys_of(place), image.data);
+        let checked = check_keys(*chunk, directory.keys_of(place), image.data, threads);
         checked.map_err(|what| inconsistent(index.region(), what))?;
     }
     Ok(image)
@@ -206,13 +207,13 @@ fn data_bytes(entry: &ChunkEntry, keys: u64) -> Result<u64, Wrong> {
 }
 
 /// Whether the data hold the keys that their chunk says.
-fn check_keys(chunk: RawIndexChunk, keys: u64, data: &[u8]) -> Result<(), Wrong> {
+fn check_keys(chunk: RawIndexChunk, keys: u64, data: &[u8], threads: usize) -> Result<(), Wrong> {
     let data = &data[chunk.at() as usize..];
     let span = chunk.last - chunk.first;
     let are_right = match chunk.kind() {
         ChunkKind::Dense => {
             let blocks = items(data, (span / BLOCK_IDS + 1) * BLOCK_WORDS as u64)?;
-            return check_blocks(blocks, span, chunk.ordinal..chunk.ordinal + keys);
+            return check_blocks(blocks, span, chunk.ordinal..chunk.ordinal + keys, threads);
         }
         ChunkKind::Sparse => {
             let lows: &[u16] = items(data, keys)?;
@@ -244,18 +245,19 @@ fn ascend<T: Copy + Ord>(keys: &[T], first: T, last: T) -> bool {
 
 /// Whether the heads of blocks count their members, the first and the last member are those of the chunk, and there are
 /// as many as it has ordinals.
-fn check_blocks(words: &[u64], span: u64, ordinals: Range<u64>) -> Result<(), Wrong> {
-    let count =
-        |words: &[u64]| -> u64 { words.iter().map(|word| u64::from(word.count_ones())).sum() };
+fn check_blocks(
+    words: &[u64],
+    span: u64,
+    ordinals: Range<u64>,
+    threads: usize,
+) -> Result<(), Wrong> {
     let mut before = ordinals.start;
-    for block in words.chunks_exact(BLOCK_WORDS) {
-        let (three, five) = (count(&block[1..4]), count(&block[4..6]));
-        let five = three + five;
-        let head = before | three << BEFORE_BITS | five << (BEFORE_BITS + GROUP_BITS);
-        if block[0] != head {
-            return Err("a rank block counts other members than it has");
+    for counted in pieces::of(words, (BLOCK_WORDS, 0), threads, counted) {
+        // A piece has believed the first of its heads.
+        match counted {
+            Some(piece) if piece.start == before => before = piece.end,
+            _ => return Err("a rank block counts other members than it has"),
         }
-        before += five + count(&block[6..]);
     }
     if before != ordinals.end {
         return Err("a chunk has another number of keys than its ordinals");
@@ -267,4 +269,22 @@ fn check_blocks(words: &[u64], span: u64, ordinals: Range<u64>) -> Result<(), Wr
         return Err("the first or last key of a chunk is no member of its rank blocks");
     }
     Ok(())
+}
+
+/// The ordinals of the members of rank blocks, from what the first head says on; `None` where a head counts others.
+fn counted(blocks: &[u64]) -> Option<Range<u64>> {
+    let count =
+        |words: &[u64]| -> u64 { words.iter().map(|word| u64::from(word.count_ones())).sum() };
+    let start = blocks.first()? & ((1 << BEFORE_BITS) - 1);
+    let mut before = start;
+    for block in blocks.chunks_exact(BLOCK_WORDS) {
+        let (three, five) = (count(&block[1..4]), count(&block[4..6]));
+        let five = three + five;
+        let head = before | three << BEFORE_BITS | five << (BEFORE_BITS + GROUP_BITS);
+        if block[0] != head {
+            return None;
+        }
+        before += five + count(&block[6..]);
+    }
+    Some(start..before)
 }
