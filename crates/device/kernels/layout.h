@@ -64,6 +64,12 @@ enum CheckKind {
     CHECK_ROWS,
     // right is a neighbour of left
     CHECK_EDGE,
+    // left is one of the ids `from..=to`
+    CHECK_WITHIN,
+    // left is none of them
+    CHECK_OUTSIDE,
+    // left != right
+    CHECK_DIFFERENT,
 };
 
 // A condition on a row. Columns are numbers of the step's input; COLUMNS is the new one, COLUMNS + 1 the constant.

@@ -44,6 +44,12 @@ template <typename Pages> DEVICE bool passes(const Step& step, u64 row, u64 made
         } else if (check.kind == CHECK_ROWS) {
             Rows rows = {check.from, check.to};
             holds = row_among(check.segment.neighbours, rows, left, pages) != ABSENT;
+        } else if (check.kind == CHECK_WITHIN) {
+            holds = left >= check.from && left <= check.to;
+        } else if (check.kind == CHECK_OUTSIDE) {
+            holds = left < check.from || left > check.to;
+        } else if (check.kind == CHECK_DIFFERENT) {
+            holds = left != value_of(step, check, check.right, row, made);
         } else {
             u64 right = value_of(step, check, check.right, row, made);
             Rows rows = rows_of(check.segment, left, pages);

@@ -64,7 +64,7 @@ pub(crate) use call::{effort_of, spend_on};
 pub(crate) use column::Made;
 pub(crate) use compile::{Constants, computation, filter};
 pub(crate) use computation::{Computation, Operand};
-pub(crate) use condition::{Condition, Truth};
+pub(crate) use condition::{Condition, Kind, Truth};
 pub(crate) use ids::{LOOKED_UP_BYTES, ids_of_values, look_up};
 pub(crate) use large::Computed;
 pub(crate) use scalar::Scalar;

@@ -49,7 +49,7 @@ pub use execution::{Execution, Ground, Origin, Ticks};
 pub use given::{GIVEN_ROWS_MAX, GivenTable, Inserted};
 pub use limits::{Limits, MemoryBudget, Stop};
 pub use options::{Options, Status};
-pub use prepare::{Prepared, Seed, prepare, prepare_steps};
+pub use prepare::{IdCondition, Prepared, Seed, TagSet, prepare, prepare_steps};
 pub use profile::StepProfile;
 pub use run::{Checksum, run_to_end};
 pub use sample::Samples;

@@ -25,11 +25,13 @@
 
 mod blocks;
 mod intersection;
+pub mod on_ids;
 mod paths;
 mod patterns;
 mod seed;
 mod vertices;
 
+pub use on_ids::{IdCondition, TagSet};
 pub use seed::Seed;
 pub(crate) use seed::SeedPart;
 

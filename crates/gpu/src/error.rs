@@ -17,6 +17,8 @@ pub enum NotCovered {
     Layered,
     /// The predicate has no edge: nothing to walk.
     NoEdges,
+    /// Ids do not decide its condition.
+    Condition,
     /// Rows are looked at together from here on.
     Cut,
     /// The table has too many columns.
@@ -39,6 +41,7 @@ impl fmt::Display for NotCovered {
                 formatter.write_str("its predicate has changes that are in no image yet")
             }
             NotCovered::NoEdges => formatter.write_str("its predicate has no edge"),
+            NotCovered::Condition => formatter.write_str("ids do not decide its condition"),
             NotCovered::Cut => formatter.write_str("it looks at rows together"),
             NotCovered::Columns => formatter.write_str("its table has too many columns"),
             NotCovered::Predicates => formatter.write_str("its predicate may be any of too many"),

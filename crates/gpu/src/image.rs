@@ -12,7 +12,9 @@
 //! Invariant: no number and no rank block crosses a multiple of 256 bytes of the data, so none crosses a page.
 
 use crate::arena::ALIGNMENT;
-use crate::layout;
+use crate::layout::{self, Column};
+use explore::TagSet;
+use rdf::VertexId;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::raw::{RawIndex, RawNeighbours, RawSegment};
@@ -38,6 +40,30 @@ impl Image {
     pub(crate) fn dense(&self, ordinal: u64) -> Option<&layout::Index> {
         let place = self.dense.binary_search_by_key(&ordinal, |list| list.0);
         place.ok().map(|place| &self.dense[place].1)
+    }
+
+    /// What kinds of terms its neighbours may be.
+    pub(crate) fn neighbour_tags(&self) -> TagSet {
+        let Column {
+            wide, plane_bits, ..
+        } = self.segment.neighbours;
+        if wide != 0 {
+            return TagSet::STORED;
+        }
+        let most = u64::from(u32::MAX) >> plane_bits;
+        let of_plane = |base: &u64| {
+            let last = base.saturating_add(most);
+            TagSet::between(VertexId::from_bits(*base), VertexId::from_bits(last))
+        };
+        let planes = self.bases.iter().map(of_plane);
+        planes.fold(TagSet::NONE, TagSet::with)
+    }
+
+    /// What kinds of terms its keys may be.
+    pub(crate) fn key_tags(&self) -> TagSet {
+        let ends = [self.segment.index.first.first, self.last_key];
+        let [first, last] = ends.map(VertexId::from_bits);
+        TagSet::between(first, last)
     }
 }
 

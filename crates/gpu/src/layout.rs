@@ -87,6 +87,9 @@ pub(crate) enum CheckKind {
     Key,
     Rows,
     Edge,
+    Within,
+    Outside,
+    Different,
 }
 
 /// A condition on a row.

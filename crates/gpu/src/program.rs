@@ -17,6 +17,7 @@
 //! | `Check`, both ends columns | is the one in the list of the other |
 //! | `Check`, one end constant | a bit of the constant's dense list, else a search in its list |
 //! | `Same` | equality |
+//! | `Filter`, where [ids decide](explore::prepare::on_ids) | comparisons of ids |
 //!
 //! Everything else ends the program; so do named graphs, other sources than the store, and the [cut](Prepared::cut).
 
@@ -26,9 +27,9 @@ use crate::image::Image;
 use crate::layout::{self, CheckKind};
 use crate::meet::Met;
 use crate::spread::{PARTS_MAX, Spread, Wanted};
-use explore::Prepared;
+use explore::{Prepared, TagSet};
 use query::plan::{Action, ConstantId, Node, Scope, Side, Slot, Source, Step};
-use rdf::{Direction, VertexId};
+use rdf::{Direction, Tag, VertexId};
 use std::ops::Range;
 use std::sync::Arc;
 use store::{GraphScope, GraphView, SegmentKey, Snapshot};
@@ -115,6 +116,7 @@ pub(crate) fn compile(
         segments: Vec::new(),
         asks_all: false,
         are_whole,
+        tags: Vec::new(),
     };
     let steps = &prepared.plan().steps;
     let nothing = |step, why| Err(GpuError::Nothing { step, why });
@@ -140,7 +142,7 @@ pub(crate) fn compile(
         let taken = if at >= prepared.cut() {
             Err(NotCovered::Cut.into())
         } else {
-            compiler.seed_or_step(step, &mut program, &mut met)
+            compiler.seed_or_step((at, step), &mut program, &mut met)
         };
         match taken {
             Ok(()) => program.covered = at + 1,
@@ -178,6 +180,8 @@ struct Compiler<'c, 'a, 'i> {
     segments: Vec<SegmentKey>,
     asks_all: bool,
     are_whole: bool,
+    /// What kinds of terms columns may hold, as they were made.
+    tags: Vec<(Slot, TagSet)>,
 }
 
 impl Compiler<'_, '_, '_> {
@@ -230,6 +234,7 @@ impl Compiler<'_, '_, '_> {
             } => {
                 let (key, image) = self.segment(predicate, direction, scope, source)?;
                 let found = self.rows_of(key, from)?;
+                self.tags.push((into, image.neighbour_tags()));
                 let (dense, rows) = found.map_or((None, 0..0), |(ordinal, rows)| {
                     (image.dense(ordinal).copied(), rows)
                 });
@@ -247,6 +252,7 @@ impl Compiler<'_, '_, '_> {
                 into,
             } => {
                 let (_, image) = self.segment(predicate, direction, scope, source)?;
+                self.tags.push((into, image.key_tags()));
                 Ok(Seed {
                     met: Some((Met::new(&image, image.segment.index), into)),
                     made_of: ProgramSeed::Keys(image),
@@ -261,7 +267,7 @@ impl Compiler<'_, '_, '_> {
     /// Adds a step of the plan, to the seed while there is nothing behind it, or leaves the program as it is.
     fn seed_or_step(
         &mut self,
-        step: &Step,
+        (at, step): (usize, &Step),
         program: &mut Program,
         met: &mut Option<(Met, Slot)>,
     ) -> Result<(), Stop> {
@@ -280,7 +286,7 @@ impl Compiler<'_, '_, '_> {
             program.slot = step.kept(*column);
             return Ok(());
         }
-        self.step(step, &mut program.steps)?;
+        self.step((at, step), &mut program.steps)?;
         if let (true, Some((met, column)), [first]) = (is_first, met, &program.steps[..])
             && let Some((image, Whose::Column(from), _)) = &first.expansion
             && from == column
@@ -291,7 +297,11 @@ impl Compiler<'_, '_, '_> {
     }
 
     /// Adds a step of the plan, or leaves `steps` as they are.
-    fn step(&mut self, step: &Step, steps: &mut Vec<ProgramStep>) -> Result<(), Stop> {
+    fn step(
+        &mut self,
+        (at, step): (usize, &Step),
+        steps: &mut Vec<ProgramStep>,
+    ) -> Result<(), Stop> {
         if step.keep.len() > layout::COLUMNS {
             return Err(NotCovered::Columns.into());
         }
@@ -299,33 +309,52 @@ impl Compiler<'_, '_, '_> {
             steps.push(expansion);
             return Ok(());
         }
-        let check = match step.action {
-            Action::Same { left, right } => ProgramCheck {
-                kind: CheckKind::Same,
-                segment: layout::Segment::default(),
-                rows: 0..0,
-                left: Operand::Column(left),
-                right: Operand::Column(right),
-            },
+        let checks = match step.action {
+            Action::Same { left, right } => vec![ProgramCheck::same(left, right, true)],
             Action::Check { .. } => match self.constants(step)? {
-                None => self.check(step)?,
-                Some(holds) => decided(holds),
+                None => vec![self.check(step)?],
+                Some(true) => Vec::new(),
+                Some(false) => vec![ProgramCheck::never()],
             },
+            Action::Filter(_) => self.filter(at)?,
             ref other => return Err(NotCovered::Step(other.name()).into()),
         };
-        match steps.last_mut() {
-            Some(last) if last.spread.is_none() && last.checks.len() < layout::CHECKS => {
-                last.checks.push(check);
-                last.keep.clone_from(&step.keep);
+        // What the last one looks at is there until then.
+        let before = &self.prepared.plan().steps[at - 1].keep;
+        for check in checks {
+            match steps.last_mut() {
+                Some(last) if last.spread.is_none() && last.checks.len() < layout::CHECKS => {
+                    last.checks.push(check);
+                }
+                _ => steps.push(ProgramStep {
+                    expansion: None,
+                    spread: None,
+                    checks: vec![check],
+                    keep: before.clone(),
+                }),
             }
-            _ => steps.push(ProgramStep {
+        }
+        match steps.last_mut() {
+            Some(last) => last.keep.clone_from(&step.keep),
+            None => steps.push(ProgramStep {
                 expansion: None,
                 spread: None,
-                checks: vec![check],
+                checks: Vec::new(),
                 keep: step.keep.clone(),
             }),
         }
         Ok(())
+    }
+
+    /// The comparisons that a filter is.
+    fn filter(&self, at: usize) -> Result<Vec<ProgramCheck>, NotCovered> {
+        let tags = |slot: Slot| {
+            let made = self.tags.iter().rev().find(|(made, _)| *made == slot);
+            made.map_or(TagSet::STORED, |(_, tags)| *tags)
+        };
+        let conditions = self.prepared.on_ids(at, &tags);
+        let conditions = conditions.ok_or(NotCovered::Condition)?;
+        Ok(conditions.into_iter().map(ProgramCheck::of_ids).collect())
     }
 
     /// A step that makes a column; `None` for any other.
@@ -361,6 +390,7 @@ impl Compiler<'_, '_, '_> {
                         Whose::Rows(found.map_or(0..0, |(_, rows)| rows))
                     }
                 };
+                self.tags.push((into, image.neighbour_tags()));
                 ProgramStep {
                     expansion: Some((image, from, into)),
                     spread: None,
@@ -370,6 +400,7 @@ impl Compiler<'_, '_, '_> {
             }
             Action::Intersect { sides, into } => {
                 let [first, second] = [self.side(sides[0])?, self.side(sides[1])?];
+                self.tags.push((into, first.neighbour_tags()));
                 let check = ProgramCheck {
                     kind: CheckKind::Edge,
                     segment: second.segment,
@@ -398,6 +429,7 @@ impl Compiler<'_, '_, '_> {
                 into,
             } => {
                 self.in_all_graphs(source, Scope::Default)?;
+                self.tags.push((into, TagSet::of(&[Tag::Iri])));
                 (from, direction, Wanted::Predicates(into))
             }
             Action::Expand {
@@ -495,7 +527,7 @@ impl Compiler<'_, '_, '_> {
                     Direction::Out => (subject, object),
                     Direction::In => (object, subject),
                 };
-                Ok(edge(&image, left, Operand::Column(right)))
+                Ok(ProgramCheck::edge(&image, left, Operand::Column(right)))
             }
             (Node::Slot(subject), Node::Constant(object)) => {
                 let end = (object, Direction::In);
@@ -538,7 +570,7 @@ impl Compiler<'_, '_, '_> {
         if from != direction && found.is_some() {
             let (_, image) = self.segment(predicate, from, scope, source)?;
             let constant = Operand::Constant(self.id(constant));
-            return Ok(edge(&image, column, constant));
+            return Ok(ProgramCheck::edge(&image, column, constant));
         }
         Ok(ProgramCheck {
             kind: CheckKind::Rows,
@@ -608,31 +640,5 @@ impl Compiler<'_, '_, '_> {
                 Ok(found)
             }
         }
-    }
-}
-
-fn edge(image: &Image, left: Slot, right: Operand) -> ProgramCheck {
-    ProgramCheck {
-        kind: CheckKind::Edge,
-        segment: image.segment,
-        rows: 0..0,
-        left: Operand::Column(left),
-        right,
-    }
-}
-
-/// A check that was decided beforehand.
-fn decided(holds: bool) -> ProgramCheck {
-    let nothing = Operand::Constant(VertexId::UNBOUND);
-    ProgramCheck {
-        kind: if holds {
-            CheckKind::Same
-        } else {
-            CheckKind::Rows
-        },
-        segment: layout::Segment::default(),
-        rows: 0..0,
-        left: nothing,
-        right: nothing,
     }
 }

@@ -52,6 +52,8 @@ pub(super) struct Condition {
     constant: u64,
     /// The place of the key whose list is asked, for [`CheckKind::Rows`].
     key: Option<usize>,
+    /// The first and the last of the ids, for [`CheckKind::Within`] and [`CheckKind::Outside`].
+    ids: (u64, u64),
 }
 
 /// A check of two operands.
@@ -63,6 +65,7 @@ pub(super) fn of(kind: CheckKind, edges: &Edges, left: u32, right: u32) -> Condi
         right,
         constant: 0,
         key: None,
+        ids: (0, 0),
     }
 }
 
@@ -82,11 +85,17 @@ impl Condition {
                 .key
                 .is_some_and(|key| self.edges.lists[key].contains(&left)),
             CheckKind::Edge => self.edges.list(left).contains(&right),
+            CheckKind::Within => (self.ids.0..=self.ids.1).contains(&left),
+            CheckKind::Outside => !(self.ids.0..=self.ids.1).contains(&left),
+            CheckKind::Different => left != right,
         }
     }
 
     fn image(&self, rig: &Rig) -> Check {
-        let rows: Range<u64> = self.key.map_or(0..0, |key| self.edges.rows(key));
+        let rows: Range<u64> = match self.kind {
+            CheckKind::Within | CheckKind::Outside => self.ids.0..self.ids.1,
+            _ => self.key.map_or(0..0, |key| self.edges.rows(key)),
+        };
         Check {
             segment: self.edges.image(rig),
             constant: self.constant,
@@ -340,6 +349,9 @@ impl Pool {
             CheckKind::Key,
             CheckKind::Rows,
             CheckKind::Edge,
+            CheckKind::Within,
+            CheckKind::Outside,
+            CheckKind::Different,
         ];
         let edges = self.edges(random, 40);
         let keys = edges.lists.len();
@@ -349,6 +361,8 @@ impl Pool {
             right: operand(random),
             constant: *random.pick(&self.0),
             key: (keys > 0 && random.chance(95)).then(|| random.below(keys)),
+            // Now and then the first is behind the last, and none is among them.
+            ids: (*random.pick(&self.0), *random.pick(&self.0)),
             edges,
         }
     }

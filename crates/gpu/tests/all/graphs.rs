@@ -4,10 +4,11 @@
 //! that key indexes have all kinds of chunks, and columns one plane, several, or ids of 8 bytes. Lists are short, and some long
 //! enough to be kept as an index. An IRI's text is its number, so a query names any vertex.
 
+use oxrdf::{BlankNode, Literal, NamedNode, Term, TermRef};
 use query::plan::Plan;
 use query::statistics::Statistics;
 use query::{ParseOptions, PlanOptions, Planner};
-use rdf::{Tag, VertexId};
+use rdf::{Lexicon, LexiconError, Tag, TermBuffer, VertexId, inline};
 use std::fmt::Write;
 use std::sync::Arc;
 use store::Snapshot;
@@ -154,17 +155,75 @@ impl World {
     }
 }
 
-/// A query, planned without statistics.
-pub fn plan(text: &str) -> (Plan, Vec<Option<VertexId>>) {
-    let query = query::parse(text, &ParseOptions::default()).expect("a query");
-    let id = |term: &oxrdf::Term| match term {
-        oxrdf::Term::NamedNode(node) => {
+/// A filter of one of so many variables, or two: most of which ids decide, for some columns.
+pub fn filter(random: &mut Random, variables: usize) -> String {
+    let one = |random: &mut Random| random.below(variables.max(1));
+    let (left, right) = (one(random), one(random));
+    let comparison = *random.pick(&["=", "!=", "<", "<=", ">", ">="]);
+    // Inline integers of `vertices`, some of them beyond its ends.
+    let integer = random.below(3200) as i64 - 100 - (1 << 59);
+    let resource = text_of(iri(random.bits() % 3000));
+    match random.below(12) {
+        0 => format!("FILTER(?v{left} = ?v{right})"),
+        1 => format!("FILTER(?v{left} != ?v{right})"),
+        2 => format!("FILTER(sameTerm(?v{left}, ?v{right}))"),
+        3 => format!("FILTER(!sameTerm(?v{left}, ?v{right}))"),
+        4 => format!("FILTER(isIRI(?v{left}))"),
+        5 => format!("FILTER(!isBLANK(?v{left}) && bound(?v{right}))"),
+        6 => format!("FILTER(isLITERAL(?v{left}))"),
+        7 => format!("FILTER(?v{left} != {resource})"),
+        8 => format!("FILTER(?v{left} NOT IN ({resource}, <http://e/1>, <http://e/2>))"),
+        9 => format!("FILTER(!(?v{left} {comparison} {integer} || ?v{left} = ?v{right}))"),
+        _ => format!("FILTER({integer} {comparison} ?v{left})"),
+    }
+}
+
+/// Terms by their ids: an IRI's text is its number, and so is a literal's.
+pub struct Texts;
+
+impl Lexicon for Texts {
+    fn ids(
+        &self,
+        terms: &[TermRef<'_>],
+        ids: &mut Vec<Option<VertexId>>,
+    ) -> Result<(), LexiconError> {
+        ids.extend(terms.iter().map(|term| id_of(&term.into_owned())));
+        Ok(())
+    }
+
+    fn terms(&self, ids: &[VertexId], terms: &mut TermBuffer) -> Result<(), LexiconError> {
+        for &id in ids {
+            let number = id.payload();
+            let term: Term = match id.tag() {
+                Some(Tag::Iri) => NamedNode::new_unchecked(format!("http://e/{number}")).into(),
+                Some(Tag::Blank) => BlankNode::new_unchecked(format!("b{number}")).into(),
+                Some(Tag::Literal) => Literal::new_simple_literal(number.to_string()).into(),
+                _ => {
+                    inline::decode(id, terms).map_err(|_| LexiconError::UnknownId(id))?;
+                    continue;
+                }
+            };
+            terms.push(term.as_ref());
+        }
+        Ok(())
+    }
+}
+
+fn id_of(term: &Term) -> Option<VertexId> {
+    match term {
+        Term::NamedNode(node) => {
             let number = node.as_str().strip_prefix("http://e/");
             number.map(|number| iri(number.parse().expect("a number")))
         }
+        Term::Literal(literal) => inline::encode(literal.as_ref()),
         _ => None,
-    };
-    let ids: Vec<Option<VertexId>> = query.constants().iter().map(id).collect();
+    }
+}
+
+/// A query, planned without statistics.
+pub fn plan(text: &str) -> (Plan, Vec<Option<VertexId>>) {
+    let query = query::parse(text, &ParseOptions::default()).expect("a query");
+    let ids: Vec<Option<VertexId>> = query.constants().iter().map(id_of).collect();
     let planner = Planner::new(Statistics::default());
     let plan = planner.plan(&query, &ids, &[], PlanOptions::DEFAULT);
     (plan.expect("a plan"), ids)

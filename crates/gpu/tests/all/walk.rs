@@ -1,6 +1,6 @@
 //! Random queries over random graphs: what the device gives, walked to the end on the processor, is what the processor gives.
 
-use crate::graphs::{World, plan};
+use crate::graphs::{self, Texts, World, plan};
 use device::Device;
 use device::cuda::Cuda;
 use device::twin::Twin;
@@ -11,7 +11,6 @@ use rdf::VertexId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use store::Snapshot;
-use testkit::plain_terms::PlainTerms;
 use testkit::random::Random;
 use testkit::seeds;
 
@@ -60,7 +59,7 @@ fn columns_of(prepared: &Prepared<'_>) -> Vec<Slot> {
 struct Case<'a> {
     prepared: Prepared<'a>,
     snapshot: &'a Snapshot,
-    terms: &'a PlainTerms,
+    terms: &'a Texts,
     columns: Vec<Slot>,
 }
 
@@ -126,7 +125,7 @@ impl Case<'_> {
 }
 
 fn drain(
-    walk: &mut Walk<'_, '_, Snapshot, PlainTerms>,
+    walk: &mut Walk<'_, '_, Snapshot, Texts>,
     out: &mut Chunk,
     bag: &mut Bag,
     columns: &[Slot],
@@ -141,7 +140,10 @@ fn drain(
 }
 
 fn text_of(world: &World, random: &mut Random) -> String {
-    let (patterns, variables) = world.patterns(random);
+    let (mut patterns, variables) = world.patterns(random);
+    while random.chance(30) {
+        patterns += &graphs::filter(random, variables);
+    }
     match random.below(6) {
         0 => format!("SELECT (COUNT(*) AS ?n) {{ {patterns} }}"),
         1 => format!("SELECT DISTINCT ?v0 {{ {patterns} }}"),
@@ -155,7 +157,7 @@ fn text_of(world: &World, random: &mut Random) -> String {
 
 fn run_query(world: &World, gpu: &Gpu, text: &str, share: &mut Share) {
     let (plan, ids) = plan(text);
-    let (environment, terms) = (Environment::fixed(), PlainTerms::default());
+    let (environment, terms) = (Environment::fixed(), Texts);
     let snapshot = &*world.snapshot;
     let prepared = prepare(&plan, &ids, snapshot, Limits::none(), &environment);
     let prepared = prepared.expect("nothing fails");
@@ -221,26 +223,41 @@ fn run_query(world: &World, gpu: &Gpu, text: &str, share: &mut Share) {
     }
 }
 
+/// The card that `SOMERSAULT_DEVICE=cuda` says is there, or twins.
+struct Devices(Option<Arc<Cuda>>);
+
+impl Devices {
+    /// `None`, said loudly, where there is neither.
+    fn found() -> Option<Devices> {
+        if std::env::var("SOMERSAULT_DEVICE").as_deref() == Ok("cuda") {
+            let card = Cuda::open(0).expect("SOMERSAULT_DEVICE says that there is a card");
+            return Some(Devices(Some(Arc::new(card))));
+        }
+        if let Err(error) = Twin::new(1 << 20, 0) {
+            eprintln!("SKIPPED: {error}");
+            return None;
+        }
+        Some(Devices(None))
+    }
+
+    fn one(&self, seed: u64) -> Arc<dyn Device> {
+        match &self.0 {
+            Some(card) => Arc::<Cuda>::clone(card),
+            None => Arc::new(Twin::new(1 << 30, seed).expect("there is one")),
+        }
+    }
+}
+
 #[test]
 fn random_queries_are_answered_as_on_the_processor() {
-    let card = match std::env::var("SOMERSAULT_DEVICE").as_deref() {
-        Ok("cuda") => Some(Arc::new(
-            Cuda::open(0).expect("SOMERSAULT_DEVICE says that there is a card"),
-        )),
-        _ => None,
-    };
-    if let (None, Err(error)) = (&card, Twin::new(1 << 20, 0)) {
-        eprintln!("SKIPPED: {error}");
+    let Some(devices) = Devices::found() else {
         return;
-    }
+    };
     let mut share = Share::default();
     for seed in seeds::chosen(GRAPHS, LONG) {
         let mut random = Random::new(seed);
         let world = World::random(&mut random);
-        let device: Arc<dyn Device> = match &card {
-            Some(card) => Arc::<Cuda>::clone(card),
-            None => Arc::new(Twin::new(1 << 30, seed).expect("there is one")),
-        };
+        let device = devices.one(seed);
         let tables = *random.pick(&[4 << 10, 64 << 10, 4 << 20]);
         let memory = Memory {
             images: 64 << 20,
@@ -285,10 +302,9 @@ const CAPS: [u64; 6] = [5, 10, 25, 50, 75, 100];
 
 #[test]
 fn random_queries_are_answered_where_their_segments_have_no_room() {
-    if let Err(error) = Twin::new(1 << 20, 0) {
-        eprintln!("SKIPPED: {error}");
+    let Some(devices) = Devices::found() else {
         return;
-    }
+    };
     let (mut share, mut traffic) = (Share::default(), Traffic::default());
     let mut without = Share::default();
     for seed in seeds::chosen(GRAPHS, LONG) {
@@ -302,7 +318,7 @@ fn random_queries_are_answered_where_their_segments_have_no_room() {
             sections: 2,
         };
         let gpu = |memory: Memory, options: CacheOptions| {
-            let device = Arc::new(Twin::new(1 << 30, seed).expect("there is one"));
+            let device = devices.one(seed);
             let gpu = Gpu::with_options(device, Arc::clone(&world.snapshot), memory, options);
             gpu.expect("there is memory").with_long_lists(700)
         };

@@ -13,10 +13,10 @@ use rdf::{Tag, VertexId};
 /// See the head of this file.
 #[derive(Clone, Debug)]
 pub(crate) struct ResourceComparison {
-    pub(in crate::expression) left: Slot,
-    pub(in crate::expression) right: Slot,
+    pub(crate) left: Slot,
+    pub(crate) right: Slot,
     /// What is said of two that are one term: true of `=`, false of `!=`.
-    pub(in crate::expression) if_same: bool,
+    pub(crate) if_same: bool,
     /// The comparison of rows that ids do not decide.
     pub(in crate::expression) general: Condition,
 }
