@@ -13,16 +13,17 @@
 use crate::ask::{Asks, Purpose};
 use crate::ground::Ground;
 use crate::home::share::Share;
-use crate::question::rows::Rows;
+use crate::question::rows;
 use crate::question::{Extent, OwnedScope, SetName};
 use crate::session::{Session, Slot};
 use crate::terms::PartTerms;
 use rdf::{Direction, PredicateId, VertexId};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use store::view::{GraphScope, GraphView, Need, Progress, SegmentKey, Ticket, ViewError};
-use store::{Lists, VertexSet};
+use store::{Lists, OwnedLists, VertexSet};
 
 /// See the module's documentation. Made for a query: what was fetched stays with its session.
 pub struct RemoteView<P, T> {
@@ -192,33 +193,55 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> RemoteView<P, T> {
         let is_whole_piece = self.is_in_pieces(segment) && !self.is_split(segment);
         let is_here =
             |key: &VertexId| !is_whole_piece && (self.is_split(segment) || self.owns(*key));
-        let here: Vec<VertexId> = keys.iter().copied().filter(is_here).collect();
-        let mut own = Rows::default();
+        // Rows that come from one often lie side by side: a list is read once for all of them.
+        let mut here: Vec<VertexId> = keys.iter().copied().filter(is_here).collect();
+        here.dedup();
+        let mut of_part = Lists::new();
         if !here.is_empty() {
-            let mut of_part = Lists::new();
             let progress = self.part().lists(segment, &here, scope, &mut of_part)?;
             assert_eq!(progress, Progress::Ready, "a part lets nobody wait");
-            own = Rows::of(&of_part, scope)?;
         }
         let kept = self.session.kept();
         kept.failure()?;
         let shelf = kept.shelves.get(&(segment, OwnedScope::of(scope)));
-        let mut next_own = 0..own.len();
+        let mut read = Ok(());
         lists.refill_owned(is_exact, |owned| {
+            let columns = (&mut owned.neighbours, &mut owned.graphs);
+            let ends = rows::read(&of_part, scope, columns).unwrap_or_else(|error| {
+                read = Err(error);
+                Vec::new()
+            });
+            if read.is_err() {
+                *owned = OwnedLists::default();
+                return;
+            }
+            let starts = std::iter::once(0).chain(ends.iter().copied());
+            let mut next_own = starts.zip(&ends).map(|(start, end)| start..*end);
+            let (mut own, mut other) = (None, None);
             for key in keys {
-                if is_here(key) {
-                    let list = next_own.next().expect("a list for each key here");
-                    own.copy(list, owned);
+                let is_own = is_here(key);
+                let last: &mut Option<(VertexId, Range<usize>)> =
+                    if is_own { &mut own } else { &mut other };
+                if let Some((of, list)) = last
+                    && of == key
+                {
+                    owned.lists.push(list.clone());
                     continue;
                 }
-                let place = shelf.and_then(|shelf| shelf.places.get(key));
-                match (shelf, place) {
-                    (Some(shelf), Some(Slot::Here(list))) => shelf.rows.copy(*list, owned),
-                    _ => unreachable!("lists are asked for before they are read"),
-                }
+                let list = if is_own {
+                    next_own.next().expect("a list for each key here")
+                } else {
+                    let place = shelf.and_then(|shelf| shelf.places.get(key));
+                    match (shelf, place) {
+                        (Some(shelf), Some(Slot::Here(list))) => shelf.rows.copy(*list, owned),
+                        _ => unreachable!("lists are asked for before they are read"),
+                    }
+                };
+                owned.lists.push(list.clone());
+                *last = Some((*key, list));
             }
         });
-        Ok(())
+        read
     }
 }
 

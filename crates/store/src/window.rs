@@ -460,8 +460,9 @@ impl GraphView for Window {
         {
             lists.refill_owned(is_exact, |owned| {
                 for &key in keys {
+                    let begin = owned.neighbours.len();
                     owned.neighbours.extend_from_slice(index.list(key));
-                    owned.ends.push(owned.neighbours.len());
+                    owned.push_from(begin);
                 }
             });
             return Ok(Progress::Ready);
@@ -478,6 +479,7 @@ impl GraphView for Window {
             .collect();
         lists.refill_owned(is_exact, |owned| {
             for &key in keys {
+                let begin = owned.neighbours.len();
                 let of_key = runs
                     .iter()
                     .filter(|(place, _)| place.may_have(key))
@@ -488,7 +490,7 @@ impl GraphView for Window {
                 } else {
                     append_list(of_key, scope, &mut owned.neighbours);
                 }
-                owned.ends.push(owned.neighbours.len());
+                owned.push_from(begin);
             }
         });
         Ok(Progress::Ready)

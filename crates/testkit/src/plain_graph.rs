@@ -13,7 +13,7 @@ use rdf::{Direction, PredicateId, VertexId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::view::{GraphScope, GraphView, Progress, SegmentKey, ViewError};
-use store::{Lists, OwnedLists, VertexSet};
+use store::{Lists, VertexSet};
 
 /// Subject, predicate, object, graph; the default graph is [`GraphScope::DEFAULT_GRAPH`].
 pub type Quad = (VertexId, VertexId, VertexId, VertexId);
@@ -221,19 +221,20 @@ impl GraphView for PlainGraph {
         lists: &mut Lists<'v>,
     ) -> Result<Progress, ViewError> {
         lists.refill_owned(self.is_plain(segment), |owned| {
-            let OwnedLists {
-                neighbours,
-                ends,
-                graphs,
-            } = owned;
-            for &key in keys {
+            for (at, &key) in keys.iter().enumerate() {
+                // A key that comes twice side by side has one list.
+                if at > 0 && keys[at - 1] == key {
+                    owned.lists.push(owned.lists[at - 1].clone());
+                    continue;
+                }
+                let begin = owned.neighbours.len();
                 for (neighbour, graph) in self.rows(segment, key, scope) {
-                    neighbours.push(neighbour);
+                    owned.neighbours.push(neighbour);
                     if scope.binds_graph() {
-                        graphs.push(graph);
+                        owned.graphs.push(graph);
                     }
                 }
-                ends.push(neighbours.len());
+                owned.push_from(begin);
             }
         });
         Ok(Progress::Ready)

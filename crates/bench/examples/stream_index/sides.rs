@@ -288,11 +288,12 @@ impl<'g, S: Stamped> Timed<'g, S> {
         let mut lists = Lists::new();
         lists.refill_owned(true, |owned| {
             for &key in keys {
+                let begin = owned.neighbours.len();
                 self.list.clear();
                 segment.list(key, window, &mut self.list);
                 let ids = self.list.iter().copied().map(VertexId::from_bits);
                 owned.neighbours.extend(ids);
-                owned.ends.push(owned.neighbours.len());
+                owned.push_from(begin);
             }
         });
         expand(&lists, &mut self.numbers, &mut self.neighbours);

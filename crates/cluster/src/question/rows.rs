@@ -1,8 +1,28 @@
 //! The rows of neighbour lists, read out of wherever they stand.
 
 use rdf::VertexId;
+use std::ops::Range;
 use store::view::{GraphScope, ViewError};
 use store::{ListCursor, Lists, OwnedLists};
+
+/// Puts the rows of all lists into columns that are empty; gives where each list ends in them.
+pub(crate) fn read(
+    lists: &Lists<'_>,
+    scope: GraphScope<'_>,
+    (neighbours, graphs): (&mut Vec<VertexId>, &mut Vec<VertexId>),
+) -> Result<Vec<usize>, ViewError> {
+    let mut numbers = Vec::new();
+    let graphs = scope.binds_graph().then_some(graphs);
+    let mut cursor = ListCursor::default();
+    lists.expand(&mut cursor, usize::MAX, &mut numbers, neighbours, graphs)?;
+    let mut end = 0;
+    let ends = (0..lists.len()).map(|list| {
+        let is_own = |number: &&u32| **number as usize == list;
+        end += numbers[end..].iter().take_while(is_own).count();
+        end
+    });
+    Ok(ends.collect())
+}
 
 /// Lists in plain columns, with the place of each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,27 +38,7 @@ impl Rows {
     /// The rows of all lists.
     pub(crate) fn of(lists: &Lists<'_>, scope: GraphScope<'_>) -> Result<Rows, ViewError> {
         let mut rows = Rows::default();
-        let mut numbers = Vec::new();
-        let graphs = scope.binds_graph().then_some(&mut rows.graphs);
-        let mut cursor = ListCursor::default();
-        lists.expand(
-            &mut cursor,
-            usize::MAX,
-            &mut numbers,
-            &mut rows.neighbours,
-            graphs,
-        )?;
-        rows.ends.reserve(lists.len());
-        let mut end = 0;
-        for list in 0..lists.len() {
-            while numbers
-                .get(end)
-                .is_some_and(|number| *number as usize == list)
-            {
-                end += 1;
-            }
-            rows.ends.push(end);
-        }
+        rows.ends = read(lists, scope, (&mut rows.neighbours, &mut rows.graphs))?;
         Ok(rows)
     }
 
@@ -48,20 +48,21 @@ impl Rows {
     }
 
     /// Where a list lies.
-    pub(crate) fn range(&self, list: usize) -> std::ops::Range<usize> {
+    pub(crate) fn range(&self, list: usize) -> Range<usize> {
         let start = list.checked_sub(1).map_or(0, |before| self.ends[before]);
         start..self.ends[list]
     }
 
-    /// Appends a list of these.
-    pub(crate) fn copy(&self, list: usize, into: &mut OwnedLists) {
+    /// Appends the rows of a list of these; gives where it lies.
+    pub(crate) fn copy(&self, list: usize, into: &mut OwnedLists) -> Range<usize> {
         let range = self.range(list);
+        let start = into.neighbours.len();
         into.neighbours
             .extend_from_slice(&self.neighbours[range.clone()]);
         if !self.graphs.is_empty() {
             into.graphs.extend_from_slice(&self.graphs[range]);
         }
-        into.ends.push(into.neighbours.len());
+        start..into.neighbours.len()
     }
 
     /// Appends one of the lists of other rows.

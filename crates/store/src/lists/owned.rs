@@ -2,66 +2,70 @@
 //!
 //! What came by message, from a device, or out of several places is copied into plain columns that [`Lists`] keeps and
 //! fills again for the next batch. So an address may hold one list now and another one next: owned lists are never
-//! remembered by where they lie ([`Meeting`](super::Meeting) names lists so), and two of them are met by galloping.
+//! remembered by where they lie ([`Meeting`](super::Meeting) names lists so), and two of them are met by galloping through the ids
+//! that both span.
 //! Marks gain most where one segment is met with itself again and again, which is a store's case.
 //!
-//! Invariant: `columns` is `None` while lists are owned, and the rows of each list are a range of `neighbours`. Owned lists
-//! are looked for only where there are no columns, so a store's lists pay nothing for them.
+//! Invariant: `columns` is `None` while lists are owned, and the rows of each list are a range of `neighbours`, which several may
+//! share: keys that come again have the list of before. Owned lists are looked for only where there are no columns, so a store's lists pay nothing for them.
 
 use super::{Filter, ListCursor, Lists};
 use crate::lists::meet::{Meeting, ROWS_MAX, codes};
 use crate::source::Fault;
 use crate::vertex_set::{VertexSet, seek};
 use rdf::VertexId;
+use std::ops::Range;
 
-/// Neighbour lists in plain columns, one after the other; see [`Lists::refill_owned`].
+/// Neighbour lists in plain columns; see [`Lists::refill_owned`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnedLists {
     /// The neighbours of all lists. Within a list they ascend and are distinct; under a scope that binds the graph
     /// a neighbour comes once for each graph.
     pub neighbours: Vec<VertexId>,
-    /// Where each list ends in `neighbours`: one for each key, ascending.
-    pub ends: Vec<usize>,
+    /// Where each list lies in `neighbours`: one for each key.
+    pub lists: Vec<Range<usize>>,
     /// Under a scope that binds the graph, the graph of each row; else empty.
     pub graphs: Vec<VertexId>,
 }
 
 impl OwnedLists {
+    /// Adds a list of the neighbours from this place on.
+    #[inline]
+    pub fn push_from(&mut self, begin: usize) {
+        self.lists.push(begin..self.neighbours.len());
+    }
+
     fn bytes(&self) -> usize {
         (self.neighbours.capacity() + self.graphs.capacity()) * size_of::<VertexId>()
-            + self.ends.capacity() * size_of::<usize>()
+            + self.lists.capacity() * size_of::<Range<usize>>()
     }
 }
 
 impl<'v> Lists<'v> {
     /// Forgets the lists and has others filled in, in columns that keep their memory and are empty before. `is_exact`:
     /// whether the scope filters no row of the segment ([`Lists::is_exact`]). Only rows within the scope are filled in.
-    /// Asserts that ends ascend up to the last neighbour and that graphs are there for all rows or none.
+    /// Asserts that lists lie within the neighbours and that graphs are there for all rows or none.
     pub fn refill_owned(&mut self, is_exact: bool, fill: impl FnOnce(&mut OwnedLists)) {
         self.forget(None, Filter::Every);
         self.note_exactness(is_exact);
         let owned = self.owned.get_or_insert_default();
         owned.neighbours.clear();
-        owned.ends.clear();
+        owned.lists.clear();
         owned.graphs.clear();
         fill(owned);
-        assert_eq!(
-            owned.ends.last().copied().unwrap_or(0),
-            owned.neighbours.len(),
-            "the last list ends with the neighbours"
+        let all = owned.neighbours.len();
+        let are_within = |list: &Range<usize>| list.start <= list.end && list.end <= all;
+        assert!(
+            owned.lists.iter().all(are_within),
+            "a list is a range of the neighbours"
         );
-        assert!(owned.ends.is_sorted(), "lists follow one another");
         assert!(
             owned.graphs.is_empty() || owned.graphs.len() == owned.neighbours.len(),
             "all rows have a graph or none"
         );
-        let mut start = 0;
-        self.rows.extend(owned.ends.iter().map(|&end| {
-            let rows = (start, end as u64);
-            start = end as u64;
-            rows
-        }));
-        self.total_edges = start;
+        let rows = |list: &Range<usize>| (list.start as u64, list.end as u64);
+        self.rows.extend(owned.lists.iter().map(rows));
+        self.total_edges = owned.lists.iter().map(|list| list.len() as u64).sum();
     }
 
     /// Bytes of the columns that the lists own, for the accounting of a query's memory: they are there as long as the lists
@@ -167,8 +171,7 @@ impl<'v> Lists<'v> {
             return Ok(false);
         }
         match (self.owned_list(list), other.owned_list(list)) {
-            (Some(here), Some(there)) if here.len() < there.len() => gallop(here, there, common),
-            (Some(here), Some(there)) => gallop(there, here, common),
+            (Some(here), Some(there)) => gallop(here, there, common),
             (Some(owned), None) => other.meet_stored(list, owned, meeting, common)?,
             (None, Some(owned)) => self.meet_stored(list, owned, meeting, common)?,
             (None, None) => unreachable!("one of the lists is owned, and has rows"),
@@ -213,8 +216,19 @@ impl<'v> Lists<'v> {
 /// Rows of a list that are read at once.
 const ROWS_READ: usize = 1024;
 
-/// Appends what two lists share, the first of which is read and looked for in the other.
-fn gallop(read: &[VertexId], searched: &[VertexId], common: &mut Vec<VertexId>) {
+/// Appends what two lists share: of the ids that both span, the shorter list is read and looked for in the other. Entities that are
+/// described together have neighbouring ids, so that little is left of most pairs.
+fn gallop(left: &[VertexId], right: &[VertexId], common: &mut Vec<VertexId>) {
+    let (Some(span), Some(other)) = (span(left), span(right)) else {
+        return;
+    };
+    let (first, last) = (span.0.max(other.0), span.1.min(other.1));
+    let [left, right] = [left, right].map(|list| within(list, &first, &last));
+    let (read, searched) = if left.len() < right.len() {
+        (left, right)
+    } else {
+        (right, left)
+    };
     let mut place = 0;
     for vertex in read {
         place = seek(searched, place, vertex);
@@ -224,12 +238,23 @@ fn gallop(read: &[VertexId], searched: &[VertexId], common: &mut Vec<VertexId>) 
     }
 }
 
-/// The same of a list's codes and a list: the shorter is read.
+/// The same of a list's codes and a list.
 fn gallop_codes(codes: &[u32], base: u64, owned: &[VertexId], common: &mut Vec<VertexId>) {
+    let id = |code: u32| VertexId::from_bits(base.wrapping_add(u64::from(code)));
+    let (Some(span), Some(of_codes)) = (span(owned), span(codes)) else {
+        return;
+    };
+    let (first, last) = (span.0.max(id(of_codes.0)), span.1.min(id(of_codes.1)));
+    if first > last {
+        return;
+    }
+    let owned = within(owned, &first, &last);
+    let code = |id: VertexId| (id.bits() - base) as u32;
+    let codes = within(codes, &code(first), &code(last));
     let mut place = 0;
     if codes.len() < owned.len() {
         for code in codes {
-            let vertex = VertexId::from_bits(base.wrapping_add(u64::from(*code)));
+            let vertex = id(*code);
             place = seek(owned, place, &vertex);
             if owned.get(place) == Some(&vertex) {
                 common.push(vertex);
@@ -238,15 +263,24 @@ fn gallop_codes(codes: &[u32], base: u64, owned: &[VertexId], common: &mut Vec<V
         return;
     }
     for vertex in owned {
-        let code = vertex.bits().checked_sub(base);
-        let Some(code) = code.and_then(|code| u32::try_from(code).ok()) else {
-            continue;
-        };
+        let code = code(*vertex);
         place = seek(codes, place, &code);
         if codes.get(place) == Some(&code) {
             common.push(*vertex);
         }
     }
+}
+
+/// The first and the last of a list that is not empty.
+fn span<T: Copy>(list: &[T]) -> Option<(T, T)> {
+    Some((*list.first()?, *list.last()?))
+}
+
+/// What a list has between these two.
+fn within<'l, T: Ord>(list: &'l [T], first: &T, last: &T) -> &'l [T] {
+    let begin = list.partition_point(|element| element < first);
+    let rest = &list[begin..];
+    &rest[..rest.partition_point(|element| element <= last)]
 }
 
 #[cfg(test)]
@@ -267,8 +301,9 @@ mod tests {
     fn refill(owned: &mut Lists<'_>, lists: &[BTreeSet<u64>]) {
         owned.refill_owned(true, |columns| {
             for list in lists {
+                let begin = columns.neighbours.len();
                 columns.neighbours.extend(list.iter().copied().map(vertex));
-                columns.ends.push(columns.neighbours.len());
+                columns.push_from(begin);
             }
         });
     }
@@ -368,7 +403,8 @@ mod tests {
             };
             let lengths = [0, 3, 300, 4000];
             let there: Vec<_> = (0..16).map(|at| list(lengths[at % 4])).collect();
-            let here: Vec<_> = (0..16).map(|at| list(lengths[at / 4])).collect();
+            let mut here: Vec<_> = (0..16).map(|at| list(lengths[at / 4])).collect();
+            here[10] = here[9].clone();
             let (knows, default) = (vertex(1), GraphScope::DEFAULT_GRAPH);
             let quads = (100..).zip(&there).flat_map(|(from, list)| {
                 list.iter()
@@ -378,9 +414,18 @@ mod tests {
             let (mut stored, mut owned) = (Lists::new(), Lists::new());
             ask(&graph, 16, &mut stored);
             owned.refill_owned(true, |columns| {
-                for list in &here {
-                    columns.neighbours.extend(list);
-                    columns.ends.push(columns.neighbours.len());
+                for (at, list) in here.iter().enumerate() {
+                    // Lists that are equal may be one.
+                    match columns.lists.last() {
+                        Some(last) if at > 0 && here[at - 1] == *list => {
+                            columns.lists.push(last.clone());
+                        }
+                        _ => {
+                            let begin = columns.neighbours.len();
+                            columns.neighbours.extend(list);
+                            columns.push_from(begin);
+                        }
+                    }
                 }
             });
             assert!(owned.owned_bytes() > 0 && stored.owned_bytes() == 0);

@@ -79,6 +79,7 @@ impl Window {
     ) {
         let mut counted: Vec<(VertexId, u32)> = Vec::new();
         for &key in keys {
+            let begin = owned.neighbours.len();
             counted.clear();
             for at in self.places_of(segment) {
                 let (slice, place) = (&self.slices[at.slice as usize], at.segment as usize);
@@ -92,7 +93,7 @@ impl Window {
                     owned.graphs.push(occurrence(number));
                 }
             }
-            owned.ends.push(owned.neighbours.len());
+            owned.push_from(begin);
         }
     }
 }

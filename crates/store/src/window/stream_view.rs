@@ -210,7 +210,7 @@ impl<S: GraphView> WindowAndStored<'_, S> {
                 merged.dedup();
                 owned.neighbours.append(&mut merged);
             }
-            owned.ends.push(owned.neighbours.len());
+            owned.push_from(begin);
         }
         Ok(Progress::Ready)
     }
@@ -397,7 +397,7 @@ impl<S: GraphView> GraphView for WindowAndStored<'_, S> {
             if !matches!(filled, Ok(Progress::Ready)) {
                 owned.neighbours.clear();
                 owned.graphs.clear();
-                owned.ends.clear();
+                owned.lists.clear();
             }
         });
         filled
