@@ -3,6 +3,9 @@
 //! of renames is right; that syncs are where they must be is shown on the simulated disk in
 //! `store`.
 
+mod streams;
+mod writers;
+
 use crate::common;
 
 use common::{count, load, lubm, run, started, text};

@@ -137,7 +137,7 @@ pub fn found(report: &Value) -> Vec<&str> {
 }
 
 /// The account of a push, which is the last line of JSON among what was said.
-fn account(run: &Run) -> Value {
+pub fn account(run: &Run) -> Value {
     let last = run.errors.lines().rev().find(|line| line.starts_with('{'));
     let last = last.unwrap_or_else(|| panic!("no account: {}", run.errors));
     serde_json::from_str(last).expect("JSON")
@@ -654,51 +654,6 @@ fn a_server_that_starts_is_waited_for() {
     assert_eq!(run.code, Some(1), "{}", run.errors);
     assert!(run.errors.contains("not yet"), "{}", run.errors);
     drop(requests);
-}
-
-#[test]
-fn what_has_no_room_is_sent_again_in_parts() {
-    let taken = |count: u64| {
-        answer(
-            "200 OK\r\nContent-Type: application/json",
-            &format!("{{\"taken\":{count}}}"),
-        )
-    };
-    let (url, requests) = listener(vec![
-        answer("503 Service Unavailable\r\nRetry-After: 0", ""),
-        answer("429 Too Many Requests\r\nRetry-After: 0", ""),
-        taken(1),
-        taken(1),
-    ]);
-    let (first, second) = (line(1, "a"), line(2, "b"));
-    let lines = first.clone() + &second;
-    let arguments = [
-        "stream",
-        "push",
-        LIKES,
-        "--endpoint",
-        &url,
-        "--source",
-        "s p",
-    ];
-    let run = run_with_input(&arguments, lines.as_bytes());
-    assert_eq!(
-        (run.code, &account(&run)["statements"]),
-        (Some(0), &2.into()),
-        "{}",
-        run.errors
-    );
-    let requests: Vec<String> = requests.iter().take(4).collect();
-    let bodies: Vec<&str> = requests
-        .iter()
-        .map(|request| request.split_once("\r\n\r\n").expect("a head").1)
-        .collect();
-    assert_eq!(bodies, [lines.as_str(), &lines, &first, &second]);
-    assert!(
-        requests[0].starts_with("POST /api/v1/streams/urn%3Alikes/items?source=s%20p "),
-        "{}",
-        requests[0]
-    );
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! pass on: the server alone decides what a stream has.
 //!
 //! A push has four ends, because a source does something else after each: it was taken ([`Taken::Whole`]), it may be
-//! sent again later ([`Taken::Later`], statuses 429 and 503), something in it is wrong ([`Taken::Refused`], 400), or the
+//! sent again later ([`Taken::Later`], statuses 429 and 503, and 507 where items are counted), something in it is wrong ([`Taken::Refused`], 400), or the
 //! stream takes nothing of this source ([`Taken::Never`]). After a failure nobody knows.
 
 use super::change::{encoded, message};
@@ -131,6 +131,12 @@ impl Endpoint {
         }
         let trouble = problem::trouble(&endpoint.url(), response);
         match status {
+            // A disk without room: nobody knows what was taken, and what was is passed over where items are counted.
+            507 if delivery.position.is_some() => Ok(Taken::Later {
+                pause,
+                is_full: false,
+                trouble,
+            }),
             429 | 503 => Ok(Taken::Later {
                 pause,
                 is_full: status == 429,

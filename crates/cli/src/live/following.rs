@@ -70,6 +70,8 @@ pub enum Heard {
         why: String,
         /// When it is tried again.
         pause: Duration,
+        /// Whether there was a connection at all.
+        was_there: bool,
     },
     /// There is a connection again.
     Back,
@@ -328,7 +330,12 @@ impl Following {
             Some((url, why)) if url.starts_with("http") => why.to_owned(),
             _ => why,
         };
-        self.heard.push_back(Heard::Broken { why, pause });
+        let was_there = self.was_connected;
+        self.heard.push_back(Heard::Broken {
+            why,
+            pause,
+            was_there,
+        });
     }
 
     /// Reads what comes; `false` where nothing did until then.

@@ -9,7 +9,7 @@
 //! becomes the line of the file. Where one line keeps the whole batch from being taken (a time that is days ahead), the
 //! batch is cut until that line stands alone. A connection that breaks ends the push: whether the last batch was
 //! taken is not known, and a line that is sent twice is an item twice. Where the source counts its items, it is sent again:
-//! what is there already is passed over.
+//! what is there already is passed over. So it is where the server's disk is full (507).
 
 use super::items::{ItemLines, ItemsInput};
 use super::time::now_ms;
@@ -60,6 +60,8 @@ pub struct PushAccount {
     pub needs_time: bool,
     /// Items that were there already (count).
     pub known: u64,
+    /// Positions that the source left out (count).
+    pub missing: u64,
     /// What is before this is decided (milliseconds); as the server said last.
     pub sealed_ms: Option<u64>,
     /// Items that are in the log (count), or the position behind them where the source counts them; `None`: the server keeps
@@ -182,6 +184,7 @@ impl<'p> Pusher<'p> {
             "late": account.late,
             "rejected": account.rejected,
             "known": account.known,
+            "missing": account.missing,
             "durable": account.durable,
             "sealed": account.sealed_ms,
             "settled": account.sealed_ms,
@@ -361,6 +364,7 @@ impl<'p> Pusher<'p> {
             ("late", &mut self.account.late),
             ("rejected", &mut self.account.rejected),
             ("known", &mut self.account.known),
+            ("missing", &mut self.account.missing),
         ];
         for (name, count) in counts {
             *count += number(name).unwrap_or(0);
@@ -486,6 +490,11 @@ fn say_progress(account: &PushAccount) {
             1 => say!("1 item was there already"),
             known => say!("{known} items were there already"),
         }
+    }
+    match account.missing {
+        0 => {}
+        1 => say!("1 item that the source counts before these never came"),
+        missing => say!("{missing} items that the source counts before these never came"),
     }
     match (account.durable, account.position) {
         (Some(durable), Some(_)) => say!("items before position {durable} are durable"),

@@ -132,11 +132,18 @@ impl<'w> Watch<'w> {
                 Heard::Report { number, line } => self.report(number, line)?,
                 Heard::Missed(count) => self.missed(count),
                 Heard::Anew => self.note("the server was started anew: numbers begin again"),
-                Heard::Broken { why, pause } => {
+                Heard::Broken {
+                    why,
+                    pause,
+                    was_there,
+                } => {
                     let seconds = pause.as_secs_f64();
-                    self.note(&format!(
-                        "the connection broke; trying again in {seconds} s: {why}"
-                    ));
+                    let what = if was_there {
+                        "the connection broke"
+                    } else {
+                        "not yet"
+                    };
+                    self.note(&format!("{what}; trying again in {seconds} s: {why}"));
                 }
                 Heard::Back => self.note("the connection is there again"),
                 Heard::Ended(trouble) => return Err(trouble),

@@ -70,6 +70,8 @@ pub struct Pushed {
     pub is_durable: bool,
     /// The position that the source's next item has, where it counts them.
     pub next_position: Option<u64>,
+    /// Positions between the source's items before and these (count): where it counts them, and left some out.
+    pub missing: u64,
 }
 
 struct LiveInner {
@@ -356,7 +358,8 @@ impl Live {
     }
 
     /// The same, and then the source promises that its later items have at least the time `watermark_ms`. A source that
-    /// counts its items may send them again: what is here already is passed over. `positions`: where these stand.
+    /// counts its items may send them again: what is here already is passed over, and what it leaves out is counted. `positions`: where
+    /// these stand.
     pub fn feed(
         &self,
         stream: &str,
@@ -372,6 +375,8 @@ impl Live {
         let mut hub = self.hub();
         let is_behind = hub.is_behind();
         hub.tick(now_ms());
+        let next = hub.position(stream, source)?.unwrap_or(0);
+        let missing = positions.map_or(0, |them| them.first.saturating_sub(next));
         let (mut taken, mut late) = (0, 0);
         if !items.is_empty() || positions.is_some_and(|them| them.count > 0) {
             let accepted = hub.push(stream, source, None, items, positions)?;
@@ -400,6 +405,7 @@ impl Live {
             latest_ms,
             is_durable: hub.keeps_log(),
             next_position: hub.position(stream, source)?,
+            missing,
         })
     }
 

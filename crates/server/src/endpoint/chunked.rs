@@ -31,8 +31,6 @@ use tokio::time::{sleep, timeout};
 const BATCH_BYTES: usize = 1 << 20;
 /// The pause before a batch is tried again.
 const PAUSE: Duration = Duration::from_millis(250);
-/// The statuses that waiting may change.
-const WAITS: [u16; 2] = [429, 503];
 
 /// Whether the items of a body are taken as they come: lines, whose number nobody announces.
 pub(crate) fn is_endless(headers: &HeaderMap, form: ItemsForm) -> bool {
@@ -151,7 +149,7 @@ impl Pushing {
                     self.line += count;
                     self.batch_bytes = (self.batch_bytes + self.batch_bytes / 8).min(BATCH_BYTES);
                 }
-                Err(problem) if WAITS.contains(&problem.status().as_u16()) => {
+                Err(problem) if self.waits(&problem) => {
                     let part = match Arc::try_unwrap(intake) {
                         Ok(intake) => intake.bytes,
                         Err(shared) => shared.bytes.clone(),
@@ -168,6 +166,13 @@ impl Pushing {
             }
         }
         Ok(())
+    }
+
+    /// Whether what was refused is tried again. After a write that failed nobody knows what of it was taken, and what was is passed over
+    /// where items are counted.
+    fn waits(&self, problem: &Problem) -> bool {
+        let is_counted = self.delivery.position.is_some();
+        problem.is_for_now() || is_counted && problem.is_of_disk()
     }
 
     /// Promises what was to be promised, and gives the account of all. A body without a line and without a promise is refused.

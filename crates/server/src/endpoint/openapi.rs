@@ -635,7 +635,7 @@ fn pushed_schemas() -> Value {
     let pushed = json!({
         "taken": count, "late": count, "rejected": count, "settled": count, "sealed": count,
         "durable": moment, "latest": moment, "position": count, "positions": count, "known": count,
-        "rejections": { "type": "array", "items": rejection },
+        "missing": count, "rejections": { "type": "array", "items": rejection },
     });
     let required = ["taken", "late", "rejected", "settled"];
     json!({ "Pushed": { "type": kind, "required": required, "properties": pushed } })

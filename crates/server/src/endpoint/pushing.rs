@@ -222,6 +222,7 @@ impl Pushing {
                     all.latest_ms = all.latest_ms.max(step.pushed.latest_ms);
                     all.is_durable = step.pushed.is_durable;
                     all.next_position = step.pushed.next_position;
+                    all.missing += step.pushed.missing;
                     self.taken += (step.done - done) as u64;
                     (done, pause) = (step.done, PAUSE_MIN);
                     batch = batch.saturating_mul(2);
@@ -327,8 +328,10 @@ impl Attempt {
                 } else {
                     problem
                 };
+                // Nobody knows what of it was taken, and what was is passed over.
+                let is_again = is_counted && problem.is_of_disk();
                 Err(Refusal {
-                    is_final: !problem.is_for_now(),
+                    is_final: !problem.is_for_now() && !is_again,
                     problem,
                     items: count,
                 })

@@ -151,12 +151,14 @@ impl PushAccount {
             taken,
             late,
             latest_ms,
+            missing,
             ..
         } = self.pushed;
         self.pushed = Pushed {
             taken: taken + later.pushed.taken,
             late: late + later.pushed.late,
             latest_ms: latest_ms.max(later.pushed.latest_ms),
+            missing: missing + later.pushed.missing,
             ..later.pushed
         };
         self.positions += later.positions;
@@ -188,6 +190,7 @@ impl PushAccount {
             account["position"] = json!(next);
             account["positions"] = json!(self.positions);
             account["known"] = json!(self.known);
+            account["missing"] = json!(pushed.missing);
         }
         if self.rejected > 0 {
             let line = |rejection: &Rejection| {

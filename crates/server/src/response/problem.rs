@@ -337,6 +337,11 @@ impl Problem {
         )
     }
 
+    /// Whether the disk had no room for what was to be kept.
+    pub fn is_of_disk(&self) -> bool {
+        self.0.status == StatusCode::INSUFFICIENT_STORAGE
+    }
+
     /// 413: the same can never be taken, whatever goes meanwhile.
     pub fn for_good(mut self) -> Problem {
         self.0.status = StatusCode::PAYLOAD_TOO_LARGE;

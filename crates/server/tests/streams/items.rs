@@ -271,7 +271,14 @@ fn a_source_that_counts_sends_again_what_it_has_no_answer_for() {
     for source in ["s", "r"] {
         served.pushed(&format!("?source={source}&watermark=1000"), TS, "");
     }
-    let all = [100, 200, 300, 400, 500, 600].map(|ms| format!("http://e/p{ms}"));
+    // What it leaves out is said, and is left out for good.
+    let gap = line(700) + &line(800);
+    for (position, taken, missing) in [(10, 2, 2), (10, 0, 0), (9, 0, 0)] {
+        let account = served.pushed(&format!("?source=s&position={position}"), TS, &gap);
+        let found = ["taken", "missing"].map(|name| account[name].as_u64().unwrap());
+        assert_eq!(found, [taken, missing], "{account}");
+    }
+    let all = [100, 200, 300, 400, 500, 600, 700, 800].map(|ms| format!("http://e/p{ms}"));
     assert_eq!(found(&served), [(1000, all.to_vec())]);
 }
 

@@ -246,6 +246,12 @@ fn send(
     }
 }
 
+/// Whether what stands for a file is a number: that of a flag before it, perhaps.
+fn is_number(file: &Path) -> bool {
+    let text = file.to_string_lossy();
+    text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// The inputs and how items lie in them, checked before anything is sent. A heartbeat from a terminal has none: whoever
 /// gives one does not want to write items there.
 fn inputs(
@@ -269,6 +275,9 @@ fn inputs(
         let form = match form {
             Some(form) => form,
             None if file == Path::new("-") => ItemsForm::Lines,
+            None if flags.watermark == Some(None) && is_number(&file) => {
+                return usage("its name tells no format; a promise is written --watermark=MS");
+            }
             None => return usage("its name tells no format: give --format"),
         };
         let is_timed = options.time != ItemTime::Unsaid || options.time_predicate.is_some();

@@ -6,8 +6,8 @@
 //! with the position that it has no answer for, so it says some things twice. Held: every close is reported once, in order,
 //! with what it must say; a report that a consumer saw before a kill is there after it, with its number.
 
+use super::writers::{serve, wait_until};
 use crate::common;
-use crate::kill_writers::{serve, wait_until};
 
 use common::{run, text};
 use rand_xoshiro::SplitMix64;
