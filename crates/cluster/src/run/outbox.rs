@@ -14,6 +14,8 @@ pub(crate) struct Outbox {
     pub(crate) tables: BTreeMap<Target, Table>,
     /// Encoded, but nobody has room.
     pub(crate) stuck: VecDeque<(Target, Parcel)>,
+    /// How often the length of a table that is sent was doubled.
+    pub(crate) doublings: u32,
     /// What both take.
     pub(crate) held: Option<Held>,
 }

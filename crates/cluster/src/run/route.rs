@@ -28,8 +28,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use store::view::{GraphView, ViewError};
 
-/// Bytes of cells after which a table is sent.
+/// Bytes of cells after which the first table is sent, and how often that is doubled. Each that is full lets those after it be twice as long: whoever
+/// waits for rows has some soon, and what wakes two threads is done less often where there are many.
 const TABLE_BYTES: usize = 32 << 10;
+const DOUBLINGS_MAX: u32 = 3;
 
 /// Pieces that are read for a list: of its key's place, of its offsets, and the list ([`store::location`]).
 const LOADS_A_LIST: f64 = 3.0;
@@ -54,11 +56,15 @@ impl Outbox {
         let held = self.held.get_or_insert_with(|| Held::nothing(run.memory()));
         held.grow(cells * size_of::<VertexId>() as u64 * copies)?;
         self.deal(run, at, chunk);
-        let is_full = |table: &mut Table| table.bytes() >= TABLE_BYTES;
+        let most = TABLE_BYTES << self.doublings;
+        let is_full = |table: &mut Table| table.bytes() >= most;
         let full: Vec<(Target, Table)> = self
             .tables
             .extract_if(.., |_, table| is_full(table))
             .collect();
+        if !full.is_empty() {
+            self.doublings = DOUBLINGS_MAX.min(self.doublings + 1);
+        }
         self.pack(run, execution, full)?;
         self.flush_stuck(run, at, made)?;
         Ok(())
