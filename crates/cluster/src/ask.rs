@@ -209,7 +209,7 @@ impl<'g, P: GraphView + Send + Sync + 'static, T: PartTerms> Asks<'g, P, T> {
                     let answered = self.ground.answered(question, asked.memory());
                     self.ground.keep(asked.answered(place, answered));
                 } else {
-                    match self.ground.read_lists(*to, ticket, &asked, place) {
+                    match self.ground.read(*to, ticket, &asked, place) {
                         Begun::Answered => {}
                         Begun::UnderWay => is_away = true,
                         Begun::Not => {

@@ -250,7 +250,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
                     .map(|((owner, _), question)| (owner, question))
                     .collect()
             }
-            Want::Where(node, segment) => vec![(*node, Question::Where(*segment))],
+            Want::Where(node, spot) => vec![(*node, Question::Where(*spot))],
             Want::PredicatesOf(direction, vertices) => {
                 let of = |vertices| Question::PredicatesOf(*direction, vertices);
                 dealt(vertices, |vertex| self.placement.owner(*vertex), of)
@@ -284,8 +284,8 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
     /// Keeps what holds for every query.
     pub(crate) fn keep(&self, common: Option<Common>) {
         let Some(common) = common else { return };
-        if let Common::Where(node, segment, standing) = common {
-            return self.is_located(node, segment, standing);
+        if let Common::Where(node, spot, standing) = common {
+            return self.is_located(node, spot, standing);
         }
         let mut commons = self.common.write().unwrap_or_else(PoisonError::into_inner);
         match common {
@@ -420,8 +420,8 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
     }
 
     fn unguarded(&self, question: &Question, held: &mut Held) -> Result<Answer, Unanswered> {
-        if let Question::Where(segment) = question {
-            let standing = self.standing(*segment);
+        if let Question::Where(spot) = question {
+            let standing = self.standing(*spot);
             if let Standing::Here { location, .. } = &standing {
                 held.grow(2 * location.len() as u64)?;
             }

@@ -416,7 +416,7 @@ fn read_query(from: &mut Reader<'_>) -> Result<QueryId, Malformed> {
 mod tests {
     use super::*;
     use crate::question::rows::Rows;
-    use crate::question::{Answer, Extent, OwnedScope, SetName, Standing};
+    use crate::question::{Answer, Extent, OwnedScope, SetName, Spot, Standing};
     use crate::run::figures::SectionFigures;
     use crate::run::{At, Shipped};
     use crate::session::Fetched;
@@ -462,7 +462,8 @@ mod tests {
             Question::KeysOfIds(vec![id(1), VertexId::UNBOUND]),
             Question::IdsOfKeys(Tag::Literal, vec![b"a".to_vec(), Vec::new()]),
             Question::Statistics,
-            Question::Where(segment()),
+            Question::Where(Spot::Segment(segment())),
+            Question::Where(Spot::Terms(Tag::Literal)),
             Question::KeyPage(segment(), 1 << 40, 9),
         ]);
         questions

@@ -98,6 +98,15 @@ pub(crate) enum SetName {
     NamedGraphs,
 }
 
+/// What others may read out of a node's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Spot {
+    /// The lists of a segment.
+    Segment(SegmentKey),
+    /// The ids of keys of this kind of term.
+    Terms(Tag),
+}
+
 /// A question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Question {
@@ -115,8 +124,8 @@ pub(crate) enum Question {
     IdsOfKeys(Tag, Vec<Vec<u8>>),
     /// What a planner is told of it.
     Statistics,
-    /// Where the lists of a segment lie in memory.
-    Where(SegmentKey),
+    /// Where something lies in memory.
+    Where(Spot),
     /// Of the part's keys of a segment in their order: from this place on, so many, at most [`KEY_PAGE_MAX`].
     KeyPage(SegmentKey, u64, u64),
 }
@@ -174,11 +183,11 @@ pub(crate) enum Answer {
     IdsOfKeys(Vec<Option<VertexId>>),
     /// Sizes.
     Statistics(Box<Statistics>),
-    /// Where lists lie.
+    /// Where something lies.
     Where(Standing),
 }
 
-/// Whether lists of a segment of a part can be read by others, and where.
+/// Whether something of a part can be read by others, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
     /// They have to be asked for.
@@ -187,9 +196,9 @@ pub(crate) enum Standing {
     Later,
     /// They can be read.
     Here {
-        /// As [`store::location::Location`] writes it.
+        /// As [`store::location::Location`] writes it, or [`rdf::dictionary::part::HashedPlace`].
         location: Vec<u8>,
-        /// The region of each column, by the key that its owner's fabric gave it.
+        /// The region of each column or file, by the key that its owner's fabric gave it.
         regions: [Option<u64>; COLUMNS],
         /// In which life of its owner.
         life: u64,
@@ -356,9 +365,13 @@ impl Question {
                 }
             }
             Question::Statistics => out.byte(6),
-            Question::Where(segment) => {
+            Question::Where(Spot::Segment(segment)) => {
                 out.byte(7);
                 write_segment(*segment, out);
+            }
+            Question::Where(Spot::Terms(kind)) => {
+                out.byte(9);
+                out.byte(*kind as u8);
             }
             Question::KeyPage(segment, from, len) => {
                 out.byte(8);
@@ -377,15 +390,15 @@ impl Question {
             3 => Question::PredicatesOf(read_direction(from)?, from.ids()?),
             4 => Question::KeysOfIds(from.ids()?),
             5 => {
-                let kind = Tag::from_number(from.byte()?).filter(|tag| tag.is_dictionary());
-                let kind = kind.ok_or_else(|| from.malformed("terms of a kind without keys"))?;
+                let kind = read_kind(from)?;
                 let count = from.count(1)?;
                 let keys = (0..count).map(|_| from.bytes().map(<[u8]>::to_vec));
                 Question::IdsOfKeys(kind, keys.collect::<Result<_, _>>()?)
             }
             6 => Question::Statistics,
-            7 => Question::Where(read_segment(from)?),
+            7 => Question::Where(Spot::Segment(read_segment(from)?)),
             8 => Question::KeyPage(read_segment(from)?, from.number()?, from.number()?),
+            9 => Question::Where(Spot::Terms(read_kind(from)?)),
             _ => return Err(from.malformed("a question of no kind")),
         })
     }
@@ -396,12 +409,13 @@ impl Question {
             Question::Set(SetName::Keys(segment) | SetName::KeysOfGraph(segment, _))
             | Question::Extent(segment, _)
             | Question::Lists(segment, ..)
-            | Question::Where(segment)
+            | Question::Where(Spot::Segment(segment))
             | Question::KeyPage(segment, ..) => Some(*segment),
             Question::Set(SetName::Vertices(_) | SetName::NamedGraphs)
             | Question::PredicatesOf(..)
             | Question::KeysOfIds(_)
             | Question::IdsOfKeys(..)
+            | Question::Where(Spot::Terms(_))
             | Question::Statistics => None,
         }
     }
@@ -465,6 +479,11 @@ impl SetName {
 fn write_segment(segment: SegmentKey, out: &mut Writer) {
     out.number(segment.predicate.0.into());
     out.byte(segment.direction as u8);
+}
+
+fn read_kind(from: &mut Reader<'_>) -> Result<Tag, Malformed> {
+    let kind = Tag::from_number(from.byte()?).filter(|tag| tag.is_dictionary());
+    kind.ok_or_else(|| from.malformed("terms of a kind without keys"))
 }
 
 fn read_segment(from: &mut Reader<'_>) -> Result<SegmentKey, Malformed> {
@@ -631,7 +650,7 @@ impl Standing {
                     life,
                 }
             }
-            _ => return Err(from.malformed("a segment that is nowhere known")),
+            _ => return Err(from.malformed("a place of no kind")),
         })
     }
 }

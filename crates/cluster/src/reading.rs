@@ -21,18 +21,21 @@
 //! | where segments lie: what is kept of it | `locations` |
 //! | the same, said and asked | `offer` |
 //! | columns that are copied | `copy` |
+//! | ids of keys, of which the same holds where a read is a load | `ids`, `terms` |
 //!
 //! Memory: what a stage reads, and what it is decoded to, is drawn on the query's budget before it is read.
 
 mod copy;
+mod ids;
 pub(crate) mod locations;
 mod offer;
 pub(crate) mod reader;
+pub(crate) mod terms;
 
 use crate::error::Failure;
 use crate::ground::Ground;
 use crate::question::rows::Rows;
-use crate::question::{Answer, Question};
+use crate::question::{Answer, Question, Spot};
 use crate::reading::locations::{KeptLocations, Known, Locations, ReadPolicy, SegmentPlace};
 use crate::reading::reader::{CopyReading, Drawn, ListReading, ReadTally, Reading};
 use crate::session::Asked;
@@ -115,14 +118,16 @@ pub(crate) enum Begun {
 }
 
 impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
-    /// Begins to read the lists that a question of something wanted is about, where it is about lists that can be read.
-    pub(crate) fn read_lists(
-        &self,
-        to: u16,
-        ticket: Ticket,
-        asked: &Arc<Asked>,
-        place: usize,
-    ) -> Begun {
+    /// Begins to read what a question of something wanted is about, where that can be read.
+    pub(crate) fn read(&self, to: u16, ticket: Ticket, asked: &Arc<Asked>, place: usize) -> Begun {
+        match asked.questions[place].1 {
+            Question::Lists(..) => self.read_lists(to, ticket, asked, place),
+            Question::IdsOfKeys(..) => self.read_ids(to, asked, place),
+            _ => Begun::Not,
+        }
+    }
+
+    fn read_lists(&self, to: u16, ticket: Ticket, asked: &Arc<Asked>, place: usize) -> Begun {
         let Question::Lists(segment, scope, keys) = &asked.questions[place].1 else {
             return Begun::Not;
         };
@@ -134,7 +139,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Ground<P, T> {
             Known::Here(placed) => placed,
             Known::NotHere { is_to_be_asked } => {
                 if is_to_be_asked {
-                    self.ask_where(to, *segment);
+                    self.ask_where(to, Spot::Segment(*segment));
                 }
                 return Begun::Not;
             }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  tables --> inbox of section k --[walk of its steps]--> outbox per owner --> section k + 1
-//!             (bounded: 8 of a sender)                    (32 KiB)
+//!             (bounded: 8 of a sender)               (32 to 256 KiB)
 //! ```
 //!
 //! There is no tree of forks to join and no barrier: a section works off whatever has come, on every node at once

@@ -10,7 +10,7 @@
 use crate::error::Failure;
 use crate::held::{Held, Memory};
 use crate::question::rows::Rows;
-use crate::question::{Answer, Extent, OwnedScope, Question, SetName, Standing};
+use crate::question::{Answer, Extent, OwnedScope, Question, SetName, Spot, Standing};
 use hashbrown::HashMap;
 use query::statistics::Statistics;
 use rdf::{Direction, PredicateId, Tag, Ticket, VertexId};
@@ -41,8 +41,8 @@ pub(crate) enum Want {
     KeysOfIds(Vec<VertexId>),
     IdsOfKeys(Tag, Vec<Vec<u8>>),
     Statistics,
-    /// Where a segment of a node's part lies.
-    Where(u16, SegmentKey),
+    /// Where something of a node's part lies.
+    Where(u16, Spot),
     /// Pages of the keys that nodes have of a segment: each of a node, from a place on; so many keys.
     KeyPages(SegmentKey, Vec<(u16, u64)>, u64),
 }
@@ -119,8 +119,8 @@ impl Asked {
     /// Takes the answer of one that was asked. When it was the last one, all of them are kept, and what is true of the
     /// graph, whoever asks, is given back.
     pub(crate) fn answered(&self, place: usize, answer: Result<Answer, Failure>) -> Option<Common> {
-        if let (Want::Where(node, segment), Ok(Answer::Where(standing))) = (&self.want, &answer) {
-            return Some(Common::Where(*node, *segment, standing.clone()));
+        if let (Want::Where(node, spot), Ok(Answer::Where(standing))) = (&self.want, &answer) {
+            return Some(Common::Where(*node, *spot, standing.clone()));
         }
         let session = self.session.upgrade()?;
         let answer = match answer {
@@ -155,7 +155,7 @@ pub(crate) enum Common {
     Statistics(Statistics),
     Set(SetName, Arc<Vec<VertexId>>),
     Extent(SegmentKey, OwnedScope, Extent),
-    Where(u16, SegmentKey, Standing),
+    Where(u16, Spot, Standing),
 }
 
 /// Lists by key, of one segment in one scope.

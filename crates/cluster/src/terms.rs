@@ -8,7 +8,7 @@ pub(crate) mod known;
 
 use oxrdf::TermRef;
 use rdf::dictionary::KeyBatch;
-use rdf::dictionary::part::{PartDictionary, PartLookupError};
+use rdf::dictionary::part::{LocatedTerms, PartDictionary, PartLookupError};
 use rdf::{LexiconError, Tag, VertexId, inline, key};
 use std::borrow::Cow;
 
@@ -30,6 +30,12 @@ pub trait PartTerms: Send + Sync + 'static {
         keys: &[&[u8]],
         ids: &mut Vec<Option<VertexId>>,
     ) -> Result<(), LexiconError>;
+
+    /// Where ids of keys of a kind may be looked up by others, once so many bytes more were verified; an error where they are damaged.
+    fn located(&self, kind: Tag, verify_bytes: u64) -> Result<LocatedTerms, LexiconError> {
+        let _ = (kind, verify_bytes);
+        Ok(LocatedTerms::Nowhere)
+    }
 
     /// The label of a blank node, which every node knows; `None` where there is no such.
     fn blank_label(&self, id: VertexId) -> Option<String>;
@@ -91,6 +97,10 @@ impl PartTerms for PartDictionary {
             batch.push(key);
         }
         self.ids_of_keys(kind, &batch, ids).map_err(failed)
+    }
+
+    fn located(&self, kind: Tag, verify_bytes: u64) -> Result<LocatedTerms, LexiconError> {
+        self.locate(kind, verify_bytes)
     }
 
     fn blank_label(&self, id: VertexId) -> Option<String> {

@@ -201,9 +201,6 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> RemoteView<P, T> {
             let progress = self.part().lists(segment, &here, scope, &mut of_part)?;
             assert_eq!(progress, Progress::Ready, "a part lets nobody wait");
         }
-        let kept = self.session.kept();
-        kept.failure()?;
-        let shelf = kept.shelves.get(&(segment, OwnedScope::of(scope)));
         let mut read = Ok(());
         lists.refill_owned(is_exact, |owned| {
             let columns = (&mut owned.neighbours, &mut owned.graphs);
@@ -211,10 +208,16 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> RemoteView<P, T> {
                 read = Err(error);
                 Vec::new()
             });
+            // Not before: reading may wait for a disk.
+            let kept = self.session.kept();
+            if read.is_ok() {
+                read = kept.failure().map_err(ViewError::from);
+            }
             if read.is_err() {
                 *owned = OwnedLists::default();
                 return;
             }
+            let shelf = kept.shelves.get(&(segment, OwnedScope::of(scope)));
             let starts = std::iter::once(0).chain(ends.iter().copied());
             let mut next_own = starts.zip(&ends).map(|(start, end)| start..*end);
             let (mut own, mut other) = (None, None);

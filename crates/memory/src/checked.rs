@@ -198,6 +198,27 @@ impl CheckedRegion {
         self.all().map(|_| ())
     }
 
+    /// Verifies blocks of a range that were not, until so many bytes are; whether all of the range are. What is left is counted down.
+    pub fn verify_some(&self, range: Range<u64>, left: &mut u64) -> Result<bool, DamagedBlock> {
+        if self.is_trusted() {
+            return Ok(true);
+        }
+        let block_bytes = BLOCK_BYTES as u64;
+        let mut at = range.start;
+        while at < range.end {
+            let end = ((at / block_bytes + 1) * block_bytes).min(range.end);
+            if self.verified(at..end).is_none() {
+                if *left == 0 {
+                    return Ok(false);
+                }
+                self.bytes(at..end)?;
+                *left = left.saturating_sub(block_bytes);
+            }
+            at = end;
+        }
+        Ok(true)
+    }
+
     /// Reads every block again, verified before or not, and gives the damaged ones in order. For
     /// `check`; O(length).
     pub fn damaged_blocks(&self) -> impl Iterator<Item = DamagedBlock> {

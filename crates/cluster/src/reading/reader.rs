@@ -4,14 +4,16 @@
 //! | what | who may touch it, when |
 //! |---|---|
 //! | `is_on`, the account of `locations` | whoever makes the node, before it is one |
-//! | `locations` | any thread, under their own lock |
+//! | `locations`, `terms` | any thread, under their own locks |
 //! | `under_way` | whoever starts a read, before it does; whoever polls, when it ends |
 //! | `offered` | whoever answers another node; the last one, to withdraw |
 //!
 //! A reading is owned by one thread at a time: by the map while its read is under way, else by whoever took it out.
 
 use crate::error::Failure;
+use crate::question::Spot;
 use crate::reading::locations::Locations;
+use crate::reading::terms::TermsPlaces;
 use crate::session::{Asked, Session};
 use explore::limits::Unlimited;
 use fabric::{Fabric, RegionKey};
@@ -100,9 +102,10 @@ pub(crate) struct PeerReader {
     fabric: Arc<dyn Fabric>,
     pub(crate) is_on: bool,
     pub(crate) locations: Locations,
+    pub(crate) terms: TermsPlaces,
     under_way: Mutex<UnderWay>,
-    /// The regions of this part's segments that others may read.
-    offered: Mutex<HashMap<SegmentKey, [Option<RegionKey>; COLUMNS]>>,
+    /// The regions of this part that others may read.
+    offered: Mutex<HashMap<Spot, [Option<RegionKey>; COLUMNS]>>,
 }
 
 #[derive(Default)]
@@ -119,6 +122,7 @@ impl PeerReader {
             is_on: fabric.facts().is_one_sided,
             fabric: Arc::clone(fabric),
             locations: Locations::new(Arc::new(Unlimited)),
+            terms: TermsPlaces::default(),
             under_way: Mutex::default(),
             offered: Mutex::default(),
         }
@@ -130,9 +134,7 @@ impl PeerReader {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn offered(
-        &self,
-    ) -> MutexGuard<'_, HashMap<SegmentKey, [Option<RegionKey>; COLUMNS]>> {
+    pub(crate) fn offered(&self) -> MutexGuard<'_, HashMap<Spot, [Option<RegionKey>; COLUMNS]>> {
         self.offered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -163,6 +165,7 @@ impl PeerReader {
     /// A peer is away, and so is its memory.
     pub(crate) fn is_away(&self, node: u16) {
         self.locations.forget_node(node);
+        self.terms.forget_node(node);
     }
 
     pub(crate) fn withdraw(&self) {

@@ -14,8 +14,8 @@ pub(crate) struct Outbox {
     pub(crate) tables: BTreeMap<Target, Table>,
     /// Encoded, but nobody has room.
     pub(crate) stuck: VecDeque<(Target, Parcel)>,
-    /// How often the length of a table that is sent was doubled.
-    pub(crate) doublings: u32,
+    /// How often the length of a table was doubled that is sent there.
+    pub(crate) doublings: BTreeMap<Target, u32>,
     /// What both take.
     pub(crate) held: Option<Held>,
 }

@@ -14,7 +14,7 @@
 
 use super::outbox::{Outbox, Parcel, Target};
 use super::table::Table;
-use super::{At, Run};
+use super::{At, Run, WINDOW};
 use crate::held::Held;
 use crate::home::Way;
 use crate::message::Message;
@@ -28,10 +28,13 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use store::view::{GraphView, ViewError};
 
-/// Bytes of cells after which the first table is sent, and how often that is doubled. Each that is full lets those after it be twice as long: whoever
+/// Bytes of cells after which the first table is sent to somebody, and how often that is doubled. Each that is full lets those after it be twice as long: whoever
 /// waits for rows has some soon, and what wakes two threads is done less often where there are many.
 const TABLE_BYTES: usize = 32 << 10;
 const DOUBLINGS_MAX: u32 = 3;
+
+/// Bytes that all nodes together may have under way to one section of a node, unless that is less than [`TABLE_BYTES`] a table.
+const ARRIVING_BYTES: usize = 8 << 20;
 
 /// Pieces that are read for a list: of its key's place, of its offsets, and the list ([`store::location`]).
 const LOADS_A_LIST: f64 = 3.0;
@@ -56,15 +59,17 @@ impl Outbox {
         let held = self.held.get_or_insert_with(|| Held::nothing(run.memory()));
         held.grow(cells * size_of::<VertexId>() as u64 * copies)?;
         self.deal(run, at, chunk);
-        let most = TABLE_BYTES << self.doublings;
-        let is_full = |table: &mut Table| table.bytes() >= most;
-        let full: Vec<(Target, Table)> = self
-            .tables
-            .extract_if(.., |_, table| is_full(table))
-            .collect();
-        if !full.is_empty() {
-            self.doublings = DOUBLINGS_MAX.min(self.doublings + 1);
-        }
+        let most = longest_table(run.ground.placement().nodes());
+        let doublings = &mut self.doublings;
+        let is_full = |target: &Target, table: &mut Table| {
+            let before = doublings.get(target).copied().unwrap_or(0);
+            let is_full = table.bytes() >= (TABLE_BYTES << before).min(most.max(TABLE_BYTES));
+            if is_full {
+                doublings.insert(*target, DOUBLINGS_MAX.min(before + 1));
+            }
+            is_full
+        };
+        let full: Vec<(Target, Table)> = self.tables.extract_if(.., is_full).collect();
         self.pack(run, execution, full)?;
         self.flush_stuck(run, at, made)?;
         Ok(())
@@ -182,6 +187,11 @@ impl Outbox {
             table.gather(chunk, &places);
         }
     }
+}
+
+/// Bytes of a table, at most, where so many nodes may send some to one section of one of them.
+fn longest_table(nodes: u16) -> usize {
+    ARRIVING_BYTES / (usize::from(nodes) * WINDOW)
 }
 
 /// The rows of a chunk by the owner of a column's vertex.

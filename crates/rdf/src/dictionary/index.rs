@@ -31,7 +31,7 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes of a line: one cache line.
-const LINE_BYTES: usize = 64;
+pub(super) const LINE_BYTES: usize = 64;
 /// Of the slots of the homes, this share is filled: 7 of 8.
 const FILL: (u64, u64) = (7, 8);
 /// The most slots that a line has.
@@ -230,7 +230,7 @@ impl HashIndex {
     pub(super) fn prefetch(&self, hash: u64) {
         prefetch(
             self.file.region().bytes(),
-            HashIndex::offset_of(self.shape.home(hash)) as usize,
+            line_at(self.shape.home(hash)) as usize,
         );
     }
 
@@ -246,10 +246,60 @@ impl HashIndex {
             full: self.count > 0,
         }
     }
+}
 
-    fn offset_of(line: u64) -> u64 {
-        HEADER_BYTES as u64 + line * LINE_BYTES as u64
+/// Where a line begins in its file.
+#[inline]
+pub(super) fn line_at(line: u64) -> u64 {
+    HEADER_BYTES as u64 + line * LINE_BYTES as u64
+}
+
+/// The first line that may hold a key with this hash, of an index of so many terms, at least one.
+pub(super) fn home_of(hash: u64, count: u64) -> u64 {
+    IndexLayout::of(count).home(hash)
+}
+
+/// The slots of one line that may hold a key, for whoever has read that line and nothing else.
+pub(super) struct LineOfSlots {
+    line: [u8; LINE_BYTES],
+    shape: IndexLayout,
+    matches: u32,
+}
+
+impl LineOfSlots {
+    /// A line of an index of so many terms, and the hash of the key.
+    pub(super) fn new(line: [u8; LINE_BYTES], hash: u64, count: u64) -> LineOfSlots {
+        let shape = IndexLayout::of(count);
+        LineOfSlots {
+            matches: matches_of(&line, fingerprint(hash), shape.slots),
+            line,
+            shape,
+        }
     }
+
+    /// The next ordinal.
+    pub(super) fn next(&mut self) -> Option<u64> {
+        let slot = (self.matches != 0).then(|| self.matches.trailing_zeros() as usize)?;
+        self.matches &= self.matches - 1;
+        Some(ordinal_of(&self.line, slot, self.shape))
+    }
+
+    /// Whether the next line may hold the key, too.
+    pub(super) fn is_full(&self) -> bool {
+        self.line[self.shape.slots - 1] != 0
+    }
+}
+
+/// A bit for each slot of a line that has the fingerprint.
+#[inline]
+fn matches_of(line: &[u8; LINE_BYTES], fingerprint: u8, slots: usize) -> u32 {
+    slots_with(line, fingerprint) & (u32::MAX >> (32 - slots))
+}
+
+/// The ordinal in a slot.
+#[inline]
+fn ordinal_of(line: &[u8; LINE_BYTES], slot: usize, shape: IndexLayout) -> u64 {
+    number_at(line, shape.slots + slot * shape.width, shape.width)
 }
 
 /// Walks the slots that may hold a key, in order.
@@ -272,14 +322,12 @@ impl Candidates<'_> {
             while self.matches != 0 {
                 let slot = self.matches.trailing_zeros() as usize;
                 self.matches &= self.matches - 1;
-                let IndexLayout { width, slots, .. } = self.index.shape;
-                let at = slots + slot * width;
-                let ordinal = number_at(self.line, at, width);
+                let ordinal = ordinal_of(self.line, slot, self.index.shape);
                 if ordinal < self.index.count {
                     return Ok(Some(ordinal));
                 }
             }
-            let start = HashIndex::offset_of(self.next_line);
+            let start = line_at(self.next_line);
             if !self.full || start >= self.index.file.len() {
                 return Ok(None);
             }
@@ -295,7 +343,7 @@ impl Candidates<'_> {
         self.next_line += 1;
         let slots = self.index.shape.slots;
         self.full = self.line[slots - 1] != 0;
-        self.matches = slots_with(self.line, self.fingerprint) & (u32::MAX >> (32 - slots));
+        self.matches = matches_of(self.line, self.fingerprint, slots);
         Ok(())
     }
 }

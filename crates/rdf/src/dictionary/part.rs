@@ -32,10 +32,12 @@ mod head;
 mod lookup;
 mod ordinals;
 mod owned;
+mod place;
 
 pub use check::{HashedProblem, PartFault, check_parts};
 pub use cut::{CutError, CutPair, CutPart, cut_head, cut_in_memory, cut_records, cut_texts};
 pub use error::PartLookupError;
+pub use place::{HASHED_FILES, HashedFile, HashedPlace, LocatedTerms, Misplaced};
 
 use super::format::FileScope;
 use super::index::{HashIndex, key_hash};

@@ -37,7 +37,7 @@ use std::sync::Arc;
 /// log2 of the number of keys of a block.
 const BLOCK_LOG2: u8 = 4;
 /// The largest log2 that a reader takes.
-const BLOCK_LOG2_MAX: u8 = 8;
+pub(super) const BLOCK_LOG2_MAX: u8 = 8;
 const _: () = assert!(BLOCK_LOG2 <= BLOCK_LOG2_MAX, "readers take what is written");
 /// Bytes of the number of keys, at the end of the offsets.
 const COUNT_BYTES: u64 = 8;
@@ -149,10 +149,10 @@ impl<W: Write> StreamWriter<W> {
                 .offsets_from(blocks)
                 .map_err(|block| damaged(&block))?;
             if end < HEADER_BYTES as u64 || end > stream.keys.len() {
-                return Err(nonsense(&stream.offsets, KeyStream::offset_at(blocks)).into());
+                return Err(nonsense(&stream.offsets, offset_at(blocks)).into());
             }
             let body = HEADER_BYTES as u64;
-            let offsets_end = KeyStream::offset_at(blocks);
+            let offsets_end = offset_at(blocks);
             copy(&stream.keys, body..end, &mut writer.keys)?;
             copy(&stream.offsets, body..offsets_end, &mut writer.offsets)?;
             writer.stats.keys = blocks << block_log2;
@@ -201,7 +201,7 @@ impl<W: Write> StreamWriter<W> {
         let blocks = self.stats.keys.div_ceil(1 << self.block_log2);
         assert_eq!(
             self.stats.offsets_file_bytes,
-            KeyStream::offset_at(blocks + u64::from(blocks > 0)),
+            offset_at(blocks + u64::from(blocks > 0)),
             "an offset for each block, and one behind the last"
         );
         let padding = padding_after(self.stats.keys_file_bytes);
@@ -236,6 +236,12 @@ impl<W: Write> StreamWriter<W> {
         self.stats.offsets_file_bytes += OFFSET_BYTES as u64;
         Ok(())
     }
+}
+
+/// Where in its file the offset of a block stands.
+#[inline]
+pub(super) fn offset_at(block: u64) -> u64 {
+    HEADER_BYTES as u64 + block * OFFSET_BYTES as u64
 }
 
 /// Reads the two files of a kind.
@@ -288,6 +294,16 @@ impl KeyStream {
         Ok(stream)
     }
 
+    /// log2 of the keys of a block.
+    pub(super) fn block_log2(&self) -> u8 {
+        self.block_log2
+    }
+
+    /// The files of keys and of offsets.
+    pub(super) fn both_files(&self) -> (&Arc<CheckedRegion>, &Arc<CheckedRegion>) {
+        (&self.keys, &self.offsets)
+    }
+
     /// The block of a key that exists is not what a writer writes.
     #[cold]
     pub(super) fn nonsense(&self, ordinal: u64) -> LexiconError {
@@ -295,12 +311,6 @@ impl KeyStream {
             Ok((_, start)) => nonsense(&self.keys, start),
             Err(error) => error,
         }
-    }
-
-    /// Where in its file the offset of a block stands.
-    #[inline]
-    fn offset_at(block: u64) -> u64 {
-        HEADER_BYTES as u64 + block * OFFSET_BYTES as u64
     }
 
     /// Where the last block ends.
@@ -315,7 +325,7 @@ impl KeyStream {
     /// The offsets of `N` blocks, or the end of the last one.
     #[inline]
     fn offsets_from<const N: usize>(&self, block: u64) -> Result<[u64; N], DamagedBlock> {
-        let at = KeyStream::offset_at(block);
+        let at = offset_at(block);
         let bytes = self.offsets.bytes(at..at + (N * OFFSET_BYTES) as u64)?;
         let (offsets, _) = bytes.as_chunks();
         Ok(std::array::from_fn(|number| read_offset(offsets[number])))
@@ -326,7 +336,7 @@ impl KeyStream {
     fn block(&self, block: u64) -> Result<(&[u8], u64), LexiconError> {
         let [start, end] = self.offsets_from(block).map_err(|block| damaged(&block))?;
         if start >= end || end > self.keys.len() {
-            return Err(nonsense(&self.offsets, KeyStream::offset_at(block)));
+            return Err(nonsense(&self.offsets, offset_at(block)));
         }
         let bytes = self.keys.bytes(start..end);
         Ok((bytes.map_err(|block| damaged(&block))?, start))
@@ -352,14 +362,14 @@ impl Keys for KeyStream {
     /// Asks for a key's offsets.
     #[inline]
     fn prefetch_place(&self, ordinal: u64) {
-        let at = KeyStream::offset_at(ordinal >> self.block_log2) as usize;
+        let at = offset_at(ordinal >> self.block_log2) as usize;
         prefetch(self.offsets.region().bytes(), at);
     }
 
     /// Asks for the first two cache lines of a key's block, if its offset was verified already.
     #[inline]
     fn prefetch_key(&self, ordinal: u64) {
-        let at = KeyStream::offset_at(ordinal >> self.block_log2);
+        let at = offset_at(ordinal >> self.block_log2);
         let offset = self.offsets.verified(at..at + OFFSET_BYTES as u64);
         if let Some(offset) = offset.and_then(|bytes| bytes.first_chunk()) {
             let offset = read_offset(*offset) as usize;

@@ -2,7 +2,9 @@
 
 use crate::support::{Asking, FILES, KINDS, cut, faults, placement, term, whole};
 use oxrdf::{Term, TermRef};
-use rdf::dictionary::part::{PartDictionary, PartLookupError, cut_in_memory};
+use rdf::dictionary::part::{
+    HashedPlace, Misplaced, PartDictionary, PartLookupError, cut_in_memory,
+};
 use rdf::dictionary::{DictionaryView, KeyBatch, key_hash};
 use rdf::{Lexicon, LexiconError, Placement, Tag, TermBuffer, VertexId};
 use testkit::random::Random;
@@ -33,6 +35,54 @@ fn parts_answer_together_what_the_whole_does() {
             }
         }
     }
+}
+
+/// Whoever reads another's files is told nothing about them that has to be true.
+#[test]
+fn files_that_are_not_as_they_were_said_to_be_are_noticed_or_answer_something() {
+    let (mut answered, mut noticed) = (0, 0);
+    for seed in seeds::chosen(40, 4000) {
+        let mut random = Random::new(seed);
+        let terms: Vec<Term> = (0..300).map(|_| term(&mut random)).collect();
+        let view = whole(&terms, 300);
+        let placement = placement(&mut random, 2, 3);
+        let parts = cut(&view, &placement);
+        let kind = *random.pick(&[Tag::Iri, Tag::Literal]);
+        let (place, files) = parts[0].hashed(kind).unwrap();
+        let mut said = place.encode();
+        let number = random.below(6);
+        if random.chance(50) {
+            let at = 8 * number + random.below(3);
+            said[at] = random.bits() as u8;
+        }
+        let Ok(place) = HashedPlace::decode(&said) else {
+            noticed += 1;
+            continue;
+        };
+        for _ in 0..50 {
+            let key = term(&mut random).to_string();
+            let key = key.trim_matches(['<', '>', '"']);
+            let is_damaged = random.chance(60);
+            let found = place.find(key.as_bytes(), &mut |file, range, into| {
+                let file = files[file as usize]
+                    .bytes(0..files[file as usize].len())
+                    .unwrap();
+                let bytes = file.get(range.start as usize..range.end as usize);
+                into.clear();
+                into.extend_from_slice(bytes.ok_or(Misplaced)?);
+                if is_damaged && !into.is_empty() {
+                    let at = random.below(into.len());
+                    into[at] = random.bits() as u8;
+                }
+                Ok(())
+            });
+            match found {
+                Ok(_) => answered += 1,
+                Err(Misplaced) => noticed += 1,
+            }
+        }
+    }
+    assert!(answered > 0 && noticed > 0, "{answered}, {noticed}");
 }
 
 fn compare(view: &DictionaryView, parts: &[PartDictionary], random: &mut Random, what: &str) {
@@ -94,6 +144,16 @@ fn compare_key(parts: &[PartDictionary], kind: Tag, key: &[u8], id: Option<Verte
         if part.owns_key(key) {
             given.unwrap();
             assert_eq!(ids, [id], "{what}: {key:?}");
+            if let Some((place, files)) = part.hashed(kind) {
+                let place = HashedPlace::decode(&place.encode()).unwrap();
+                let found = place.find(key, &mut |file, range, into| {
+                    into.clear();
+                    into.extend_from_slice(files[file as usize].bytes(range).unwrap());
+                    Ok::<(), Misplaced>(())
+                });
+                let found = found.unwrap().map(|ordinal| VertexId::new(kind, ordinal));
+                assert_eq!(found, id, "{what}: {key:?}, read by somebody else");
+            }
         } else {
             let error = given.unwrap_err();
             assert!(ids.is_empty(), "{what}");

@@ -2,7 +2,7 @@
 
 use crate::support::loaded;
 use serde_json::Value;
-use somersault::nodes::{Deal, Mode, NodeOptions, Placement};
+use somersault::nodes::{AskedAt, Deal, Mode, NodeOptions, Placement};
 use somersault::output::Collected;
 use somersault::{Database, Options, PlanDocument, Request};
 use testkit::graph::Format;
@@ -222,6 +222,46 @@ fn a_profile_over_parts_agrees_with_what_the_nodes_did() {
             "{counted:?}"
         );
     }
+}
+
+/// Names that nobody asked for before, stored and not, are looked up in the memory of whoever has them: no node is asked.
+#[test]
+fn names_that_others_have_are_read_and_nobody_is_asked() {
+    let names = (0..120).map(|at| format!("<http://e/n{at}> <http://e/r> <http://e/1> .\n"));
+    let placement = Placement::in_turn(3, 2, 64).expect("a placement");
+    let whole = loaded(&names.collect::<String>(), Format::Turtle, 1).expect("it loads");
+    let nodes = NodeOptions {
+        asked: AskedAt::Turn,
+        ..NodeOptions::default()
+    };
+    let spread = whole.in_nodes(&Deal::By(placement), &nodes, &Options::default());
+    let database = spread.expect("the nodes start");
+    let ask = |name: String| {
+        let text = format!("SELECT ?y {{ <http://e/{name}> <http://e/r> ?y }}");
+        let mut query = database.start(&Request::new(&text)).expect("it is planned");
+        let finished = query.run(&mut Collected::default());
+        finished.expect("it is answered").rows
+    };
+    // Where terms and lists lie is asked beside the first of them.
+    for name in 0..60 {
+        assert_eq!(ask(format!("n{name}")), 1, "{name}");
+        assert_eq!(ask(format!("nowhere{name}")), 0);
+        std::thread::yield_now();
+    }
+    let messages = || -> u64 {
+        let figures = database.parts().expect("it is in parts").figures();
+        figures.iter().map(|node| node.counts.messages_sent).sum()
+    };
+    let before = messages();
+    for name in 60..120 {
+        assert_eq!(ask(format!("n{name}")), 1, "{name}");
+        assert_eq!(ask(format!("nowhere{name}")), 0);
+    }
+    assert_eq!(
+        messages(),
+        before,
+        "{before} until where they lie was known"
+    );
 }
 
 #[test]

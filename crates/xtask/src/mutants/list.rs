@@ -40,6 +40,24 @@ const SPREAD: &str = "spread.cu";
 /// All of them.
 pub(super) const MUTANTS: &[Mutant] = &[
     of(
+        "the last of some ids is none of them",
+        WALK,
+        "left >= check.from && left <= check.to",
+        "left >= check.from && left < check.to",
+    ),
+    of(
+        "ids before some others are among them",
+        WALK,
+        "left < check.from || left > check.to",
+        "left > check.to",
+    ),
+    of(
+        "what is the same is different",
+        WALK,
+        "left != value_of(step, check, check.right, row, made)",
+        "left == value_of(step, check, check.right, row, made)",
+    ),
+    of(
         "a plane's bit taken for one of the rest",
         LOOKUP,
         "(code & ((1u << shift) - 1))",

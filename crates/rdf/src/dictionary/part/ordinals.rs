@@ -71,7 +71,7 @@ impl<W: Write> OrdinalWriter<W> {
 
     /// Ends the file and gives it back, unsynced and unflushed.
     pub(super) fn finish(mut self) -> Result<W, WriteError> {
-        let length = offset_of(self.count, self.width);
+        let length = ordinal_at(self.count, self.width);
         let padding = padding_after(length) as usize;
         self.out.write_all(&[0; 8][..padding])?;
         self.out.write_all(&self.count.to_le_bytes())?;
@@ -108,7 +108,7 @@ impl Ordinals {
         if count > end {
             return Err(wrong_length());
         }
-        let length = offset_of(count, width);
+        let length = ordinal_at(count, width);
         if length + padding_after(length) != count_at {
             return Err(wrong_length());
         }
@@ -132,7 +132,7 @@ impl Ordinals {
     #[inline]
     pub(super) fn get(&self, place: u64) -> Result<u64, LexiconError> {
         assert!(place < self.count, "the caller checked the place");
-        let at = offset_of(place, self.width);
+        let at = ordinal_at(place, self.width);
         let bytes = self.file.bytes(at..at + self.width as u64);
         let bytes = bytes.map_err(|block| damaged(&block))?;
         let mut word = [0; 8];
@@ -147,12 +147,13 @@ impl Ordinals {
     /// Asks for the ordinal of a place.
     #[inline]
     pub(super) fn prefetch(&self, place: u64) {
-        let at = offset_of(place, self.width) as usize;
+        let at = ordinal_at(place, self.width) as usize;
         prefetch(self.file.region().bytes(), at);
     }
 }
 
+/// Where the ordinal of a place stands, one of so many bytes.
 #[inline]
-fn offset_of(place: u64, width: usize) -> u64 {
+pub(super) fn ordinal_at(place: u64, width: usize) -> u64 {
     HEADER_BYTES as u64 + place * width as u64
 }

@@ -11,7 +11,7 @@ use crate::segment::reader::{ColumnKind, Segment};
 use crate::snapshot::Snapshot;
 use crate::source::{Fault, damaged, inconsistent};
 use crate::view::SegmentKey;
-use memory::{BLOCK_BYTES, CheckedRegion};
+use memory::CheckedRegion;
 use rdf::PredicateId;
 use std::ops::Range;
 
@@ -35,7 +35,7 @@ impl Snapshot {
         }
         let mut left = verify_bytes;
         for (region, range) in places(&segment)?.into_iter().flatten() {
-            if !verify_some(region, range, &mut left)? {
+            if !region.verify_some(range, &mut left).map_err(damaged)? {
                 return Ok(Located::Later);
             }
         }
@@ -101,27 +101,6 @@ fn places<'v>(segment: &Segment<'v>) -> Result<[Option<FilePlace<'v>>; COLUMNS],
     let places = [Some(keys), offsets, neighbours, graphs];
     debug_assert_eq!(places.len(), ListColumn::ALL.len());
     Ok(places)
-}
-
-/// Compares blocks of a range with their checksums, as many as are left to be; whether all have been.
-fn verify_some(region: &CheckedRegion, range: Range<u64>, left: &mut u64) -> Result<bool, Fault> {
-    if region.trusted().is_some() {
-        return Ok(true);
-    }
-    let block_bytes = BLOCK_BYTES as u64;
-    let mut at = range.start;
-    while at < range.end {
-        let end = ((at / block_bytes + 1) * block_bytes).min(range.end);
-        if region.verified(at..end).is_none() {
-            if *left == 0 {
-                return Ok(false);
-            }
-            region.bytes(at..end).map_err(damaged)?;
-            *left = left.saturating_sub(block_bytes);
-        }
-        at = end;
-    }
-    Ok(true)
 }
 
 fn location_of(segment: &Segment<'_>, graphs: Option<Vec<u64>>) -> Result<Location, Fault> {
