@@ -11,6 +11,7 @@ mod functions;
 mod hub;
 mod limits;
 mod making;
+mod on_ids;
 mod path;
 mod sample;
 mod specification;

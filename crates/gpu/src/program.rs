@@ -34,6 +34,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use store::{GraphScope, GraphView, SegmentKey, Snapshot};
 
+/// Comparisons of a filter, at most: each four are a pass over the table, and a processor looks for one of many ids by a search.
+const CONDITIONS_MAX: usize = 2 * layout::CHECKS;
+
 /// See the head of this file.
 pub(crate) struct Program {
     pub(crate) seed: ProgramSeed,
@@ -354,6 +357,9 @@ impl Compiler<'_, '_, '_> {
         };
         let conditions = self.prepared.on_ids(at, &tags);
         let conditions = conditions.ok_or(NotCovered::Condition)?;
+        if conditions.len() > CONDITIONS_MAX {
+            return Err(NotCovered::Condition);
+        }
         Ok(conditions.into_iter().map(ProgramCheck::of_ids).collect())
     }
 

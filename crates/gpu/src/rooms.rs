@@ -11,7 +11,7 @@ use crate::cache::{Lease, Pages};
 use device::{Device, DeviceError, Graph, HostRegion, Kernel, Mark, Region, Stream};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes of a section's arguments, at most: some forty steps.
+/// Bytes of a section's arguments, at most: some twenty steps.
 pub(crate) const ARGUMENT_BYTES: u64 = 64 << 10;
 
 /// Bytes for what the device tells the host.

@@ -70,7 +70,8 @@ pub struct Pushed {
     pub is_durable: bool,
     /// The position that the source's next item has, where it counts them.
     pub next_position: Option<u64>,
-    /// Positions between the source's items before and these (count): where it counts them, and left some out.
+    /// Positions between the source's items before and these (count): where it counts them, and left some out. Whoever was told of a
+    /// failure instead, and sends the same again, is not told.
     pub missing: u64,
 }
 
@@ -376,7 +377,8 @@ impl Live {
         let is_behind = hub.is_behind();
         hub.tick(now_ms());
         let next = hub.position(stream, source)?.unwrap_or(0);
-        let missing = positions.map_or(0, |them| them.first.saturating_sub(next));
+        let brings = positions.filter(|them| them.count > 0);
+        let missing = brings.map_or(0, |them| them.first.saturating_sub(next));
         let (mut taken, mut late) = (0, 0);
         if !items.is_empty() || positions.is_some_and(|them| them.count > 0) {
             let accepted = hub.push(stream, source, None, items, positions)?;

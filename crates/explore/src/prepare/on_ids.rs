@@ -171,6 +171,11 @@ impl Decided<'_> {
         is_in: bool,
     ) -> Option<()> {
         self.tags_of(slot)?;
+        if !is_in && first > last || !first.is_stored() && first == last {
+            // No column has a term that is stored nowhere.
+            self.decided(slot, !is_in);
+            return Some(());
+        }
         self.conditions.push(IdCondition::Within {
             slot,
             first,
@@ -233,14 +238,8 @@ impl Decided<'_> {
         is_true: bool,
     ) -> Option<()> {
         let tags = self.tags_of(slot)?;
-        let is_of_equality = matches!(comparison, Comparison::Equal | Comparison::NotEqual);
-        // An order of anything else than numbers is an error, which is no more false than true.
-        let known = if is_true || is_of_equality {
-            INTEGERS.with(RESOURCES)
-        } else {
-            INTEGERS
-        };
-        if !tags.is_within(known) {
+        // An order of anything else than numbers is an error: neither it nor its negation keeps a row, and no range of integers does.
+        if !tags.is_within(INTEGERS.with(RESOURCES)) {
             return None;
         }
         let (least, most) = all_of(Tag::Integer, Tag::Integer);

@@ -5,7 +5,8 @@ use super::space::{Space, Write};
 use super::{Cache, Directory, Entry, Lookups, Paged, Pages, Place, View};
 use crate::error::GpuError;
 use crate::image::Contents;
-use std::collections::HashMap;
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, HashMap};
 use std::convert::Infallible;
 use std::sync::Arc;
 use store::load::workers;
@@ -31,12 +32,33 @@ struct Wanted {
     worth: f64,
 }
 
-/// A page that is on the device.
+/// A page that is on the device. The greatest is the one that is worth least.
 struct Held {
     number: u32,
     page: usize,
     worth: f64,
 }
+
+impl Ord for Held {
+    fn cmp(&self, other: &Held) -> Ordering {
+        let worth = other.worth.total_cmp(&self.worth);
+        worth.then_with(|| (self.number, self.page).cmp(&(other.number, other.page)))
+    }
+}
+
+impl PartialOrd for Held {
+    fn partial_cmp(&self, other: &Held) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Held {
+    fn eq(&self, other: &Held) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Held {}
 
 fn has_frames(entry: &Entry) -> bool {
     match &entry.place {
@@ -311,7 +333,7 @@ impl Cache {
                 if let Some(frame) = self.arena.take(page.number) {
                     break Some(frame);
                 }
-                let coldest = coldest.get_or_insert_with(|| self.coldest(&distances));
+                let coldest = coldest.get_or_insert_with(|| self.coldest(&distances, &page));
                 match self.give_up(&page, &distances, coldest) {
                     Ok(true) => {}
                     Ok(false) => break None,
@@ -334,27 +356,38 @@ impl Cache {
         released.into_iter().collect()
     }
 
-    /// The pages on the device of segments that no section looks at and nobody who waits will, the least worth last.
-    fn coldest(&self, distances: &HashMap<u32, usize>) -> Vec<Held> {
-        let page_bytes = 1u64 << self.arena.bits();
-        let mut held = Vec::new();
-        for number in self.candidates(has_frames) {
-            if distances.contains_key(&number) {
-                continue;
-            }
-            let entry = &self.entries[number as usize];
-            let of_all = self.lookups(entry) / page_bytes as f64;
-            for (page, reads) in entry.reads.iter().enumerate() {
-                held.push(Held {
-                    number,
-                    page,
-                    worth: of_all * reads,
-                });
-            }
+    /// The pages on the device of segments that no section looks at and nobody who waits will, the least worth first to come. Where
+    /// already that one is worth too much for the most useful page that is wanted, it stands for all of them: queries that came to
+    /// rest pay one look at each page.
+    fn coldest(&self, distances: &HashMap<u32, usize>, wanted: &Wanted) -> BinaryHeap<Held> {
+        let candidates = self.candidates(has_frames).into_iter();
+        let unneeded: Vec<u32> = candidates
+            .filter(|number| !distances.contains_key(number))
+            .collect();
+        let held = || unneeded.iter().flat_map(|number| self.held_by(*number));
+        match held().max() {
+            Some(least) if self.keeps_place(&least, wanted, distances) => [least].into(),
+            _ => held().collect(),
         }
-        held.retain(|held| self.is_here(held.number, held.page));
-        held.sort_by(|a, b| b.worth.total_cmp(&a.worth));
-        held
+    }
+
+    /// The pages that a segment has on the device.
+    fn held_by(&self, number: u32) -> impl Iterator<Item = Held> {
+        let entry = &self.entries[number as usize];
+        let of_all = self.lookups(entry) / (1u64 << self.arena.bits()) as f64;
+        let pages = entry.reads.iter().enumerate();
+        let here = pages.filter(move |(page, _)| self.is_here(number, *page));
+        here.map(move |(page, reads)| Held {
+            number,
+            page,
+            worth: of_all * reads,
+        })
+    }
+
+    /// Whether a page is worth too much to make room for another.
+    fn keeps_place(&self, held: &Held, wanted: &Wanted, distances: &HashMap<u32, usize>) -> bool {
+        let is_known = distances.contains_key(&wanted.number) || !self.options.inplace;
+        !is_known && wanted.worth < WORTH_MORE * held.worth + WORTH
     }
 
     /// Whether a page is on the device.
@@ -372,14 +405,13 @@ impl Cache {
         &mut self,
         wanted: &Wanted,
         distances: &HashMap<u32, usize>,
-        coldest: &mut Vec<Held>,
+        coldest: &mut BinaryHeap<Held>,
     ) -> Result<bool, GpuError> {
         while let Some(held) = coldest.pop() {
             if !self.is_here(held.number, held.page) {
                 continue;
             }
-            let is_known = distances.contains_key(&wanted.number) || !self.options.inplace;
-            if !is_known && wanted.worth < WORTH_MORE * held.worth + WORTH {
+            if self.keeps_place(&held, wanted, distances) {
                 coldest.push(held);
                 return Ok(false);
             }

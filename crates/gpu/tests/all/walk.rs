@@ -6,7 +6,7 @@ use device::cuda::Cuda;
 use device::twin::Twin;
 use explore::{Checksum, Chunk, Environment, Limits, Options, Prepared, Status, Walk, prepare};
 use gpu::{CacheOptions, Gpu, GpuError, Memory, Section, Traffic};
-use query::plan::{Form, Slot};
+use query::plan::{Action, Form, Slot};
 use rdf::VertexId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,6 +30,8 @@ type Bag = BTreeMap<Vec<VertexId>, u64>;
 struct Share {
     steps: usize,
     covered: usize,
+    /// Filters among the steps that are covered.
+    filters: usize,
     launches: u64,
     /// Queries whose segments had no room.
     no_room: usize,
@@ -200,6 +202,10 @@ fn run_query(world: &World, gpu: &Gpu, text: &str, share: &mut Share) {
         Err(error) => panic!("{error}"),
     }
     share.covered += section.covered();
+    let steps = plan.steps[..section.covered()].iter();
+    share.filters += steps
+        .filter(|step| matches!(step.action, Action::Filter(_)))
+        .count();
     let left = plan.steps.len().min(case.prepared.cut()) - section.covered();
     if left > 0 {
         *share
@@ -277,8 +283,12 @@ fn random_queries_are_answered_as_on_the_processor() {
     let percent = 100 * share.covered / share.steps.max(1);
     eprintln!("{:#?}", share.ends);
     eprintln!(
-        "{percent} % of {} steps of patterns on the device, {} launches",
-        share.steps, share.launches
+        "{percent} % of {} steps of patterns on the device, {} filters among them, {} launches",
+        share.steps, share.filters, share.launches
+    );
+    assert!(
+        share.filters >= 20 || seeds_are_few(),
+        "filters are made there"
     );
     assert!(
         percent >= 60 || seeds_are_few(),

@@ -179,7 +179,13 @@ impl Pushing {
     async fn end(mut self) -> Result<PushAccount, Problem> {
         if self.delivery.watermark_ms.is_some() || self.account.is_none() {
             let nothing = self.intake(Vec::new()).await?;
-            self.once(&nothing, true).await?;
+            loop {
+                match self.once(&nothing, true).await {
+                    Err(problem) if self.waits(&problem) => sleep(PAUSE).await,
+                    Err(problem) => return Err(problem),
+                    Ok(()) => break,
+                }
+            }
         }
         Ok(self.account.expect("the last push has one"))
     }

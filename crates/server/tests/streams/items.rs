@@ -278,6 +278,8 @@ fn a_source_that_counts_sends_again_what_it_has_no_answer_for() {
         let found = ["taken", "missing"].map(|name| account[name].as_u64().unwrap());
         assert_eq!(found, [taken, missing], "{account}");
     }
+    let promise = served.pushed("?source=s&position=50&watermark=900", TS, "");
+    assert_eq!(promise["missing"], 0, "it brings nothing: {promise}");
     let all = [100, 200, 300, 400, 500, 600, 700, 800].map(|ms| format!("http://e/p{ms}"));
     assert_eq!(found(&served), [(1000, all.to_vec())]);
 }
