@@ -70,6 +70,10 @@ fn a_disk_without_room_is_waited_for_where_items_are_counted() {
         (&account["position"], &account["missing"]),
         (&11.into(), &10.into())
     );
+    assert!(
+        run.errors
+            .contains("10 items of the source before these never came")
+    );
     // Nobody knows what was taken of others: they are not sent twice.
     let (url, requests) = listener(vec![full()]);
     let run = push(&url, &[]);

@@ -491,11 +491,6 @@ fn say_progress(account: &PushAccount) {
             known => say!("{known} items were there already"),
         }
     }
-    match account.missing {
-        0 => {}
-        1 => say!("1 item that the source counts before these never came"),
-        missing => say!("{missing} items that the source counts before these never came"),
-    }
     match (account.durable, account.position) {
         (Some(durable), Some(_)) => say!("items before position {durable} are durable"),
         (Some(1), None) => say!("1 item is durable"),

@@ -74,7 +74,7 @@ impl PartNodes {
         let whole = graph.snapshot.base();
         if !graph.snapshot.layers().is_empty() {
             return Err(failed(
-                "the store has changes that are not in its files yet: compact it first",
+                "the store has changes that are not in its files yet: `somersault compact` writes them",
             ));
         }
         let placement = deal.placement(whole, graph.dictionary.counts().iris);

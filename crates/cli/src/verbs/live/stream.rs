@@ -122,6 +122,9 @@ fn push(flags: &StreamPush, file: Option<&Path>) -> Outcome {
         }
         sent.map(|()| pusher.finish())
     })?;
+    if account.missing > 0 {
+        say_missing(account.missing);
+    }
     if account.late > 0 {
         say_late(&account);
     } else if let Some(ahead) = account.latest_ms.and_then(ahead) {
@@ -162,6 +165,17 @@ fn refuse_uncounted(inputs: &[(PathBuf, ItemsForm)], options: &PushOptions) -> R
     }
 }
 
+fn say_missing(missing: u64) {
+    let (items, are) = match missing {
+        1 => ("1 item".to_owned(), "it is"),
+        missing => (format!("{missing} items"), "they are"),
+    };
+    say!(
+        "somersault: {items} of the source before these never came; {are} left out for good, for what is behind is here now: \
+         push in the order in which the source counts"
+    );
+}
+
 fn say_late(account: &PushAccount) {
     let late = match account.late {
         1 => "1 item".to_owned(),
@@ -169,11 +183,11 @@ fn say_late(account: &PushAccount) {
     };
     match account.sealed_ms.and_then(ahead) {
         Some(ahead) => say!(
-            "somersault: {late} came too late for any window: the stream is {ahead} ahead of the clock, because an \
+            "somersault: {late} came too late for any window that is not revised: the stream is {ahead} ahead of the clock, because an \
              item or a promise was; it goes on when the clock has come so far, or is dropped and made again"
         ),
         None => say!(
-            "somersault: {late} came too late for any window; a stream with more --lateness, or with an earlier \
+            "somersault: {late} came too late for any window that is not revised; a stream with more --lateness, or with an earlier \
              --begin, takes them"
         ),
     }
