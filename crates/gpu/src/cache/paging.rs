@@ -357,8 +357,8 @@ impl Cache {
     }
 
     /// The pages on the device of segments that no section looks at and nobody who waits will, the least worth first to come. Where
-    /// already that one is worth too much for the most useful page that is wanted, it stands for all of them: queries that came to
-    /// rest pay one look at each page.
+    /// nobody waits and already that one is worth too much for the most useful page that is wanted, it stands for all of them: queries
+    /// that came to rest pay one look at each page.
     fn coldest(&self, distances: &HashMap<u32, usize>, wanted: &Wanted) -> BinaryHeap<Held> {
         let candidates = self.candidates(has_frames).into_iter();
         let unneeded: Vec<u32> = candidates
@@ -366,7 +366,9 @@ impl Cache {
             .collect();
         let held = || unneeded.iter().flat_map(|number| self.held_by(*number));
         match held().max() {
-            Some(least) if self.keeps_place(&least, wanted, distances) => [least].into(),
+            Some(least) if distances.is_empty() && self.keeps_place(&least, wanted, distances) => {
+                [least].into()
+            }
             _ => held().collect(),
         }
     }
