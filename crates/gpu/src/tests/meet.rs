@@ -112,6 +112,18 @@ fn ids_of_all_sets_come() {
     }
 }
 
+/// Words of two sets that begin at other ids: each of the first set's has bits of two of the other's, up to the last one.
+#[test]
+fn the_last_word_of_a_set_is_looked_at() {
+    for begin in [937, 1000, 1001, 1003, 1063, 1500] {
+        let Some(rig) = Rig::whole(begin) else { return };
+        let mut random = Random::new(begin);
+        let first = Keys::one(Kind::Dense, (1000..3000).collect());
+        let set = Keys::one(Kind::Dense, (begin..begin + 448).collect());
+        run(&rig, &mut random, &first, &[set], 0..2000);
+    }
+}
+
 #[test]
 fn ids_of_several_chunks_come() {
     for seed in seeds::chosen(SEEDS, LONG) {
