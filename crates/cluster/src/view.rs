@@ -201,22 +201,12 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> RemoteView<P, T> {
             let progress = self.part().lists(segment, &here, scope, &mut of_part)?;
             assert_eq!(progress, Progress::Ready, "a part lets nobody wait");
         }
-        let mut read = Ok(());
-        lists.refill_owned(is_exact, |owned| {
+        let fill = |owned: &mut OwnedLists| {
             let columns = (&mut owned.neighbours, &mut owned.graphs);
-            let ends = rows::read(&of_part, scope, columns).unwrap_or_else(|error| {
-                read = Err(error);
-                Vec::new()
-            });
+            let ends = rows::read(&of_part, scope, columns)?;
             // Not before: reading may wait for a disk.
             let kept = self.session.kept();
-            if read.is_ok() {
-                read = kept.failure().map_err(ViewError::from);
-            }
-            if read.is_err() {
-                *owned = OwnedLists::default();
-                return;
-            }
+            kept.failure()?;
             let shelf = kept.shelves.get(&(segment, OwnedScope::of(scope)));
             let starts = std::iter::once(0).chain(ends.iter().copied());
             let mut next_own = starts.zip(&ends).map(|(start, end)| start..*end);
@@ -243,8 +233,16 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> RemoteView<P, T> {
                 owned.lists.push(list.clone());
                 *last = Some((*key, list));
             }
+            Ok::<(), ViewError>(())
+        };
+        let mut filled = Ok(());
+        lists.refill_owned(is_exact, |owned| {
+            filled = fill(owned);
+            if filled.is_err() {
+                *owned = OwnedLists::default();
+            }
         });
-        read
+        filled
     }
 }
 

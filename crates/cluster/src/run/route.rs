@@ -28,8 +28,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use store::view::{GraphView, ViewError};
 
-/// Bytes of cells after which the first table is sent to somebody, and how often that is doubled. Each that is full lets those after it be twice as long: whoever
-/// waits for rows has some soon, and what wakes two threads is done less often where there are many.
+/// Bytes of cells after which the first table is sent to somebody, and how often that is doubled. Each that is full lets those after it
+/// be twice as long: whoever waits for rows has some soon, and what wakes two threads is done less often where there are many.
 const TABLE_BYTES: usize = 32 << 10;
 const DOUBLINGS_MAX: u32 = 3;
 
@@ -63,7 +63,7 @@ impl Outbox {
         let doublings = &mut self.doublings;
         let is_full = |target: &Target, table: &mut Table| {
             let before = doublings.get(target).copied().unwrap_or(0);
-            let is_full = table.bytes() >= (TABLE_BYTES << before).min(most.max(TABLE_BYTES));
+            let is_full = table.bytes() >= (TABLE_BYTES << before).min(most);
             if is_full {
                 doublings.insert(*target, DOUBLINGS_MAX.min(before + 1));
             }
@@ -191,7 +191,7 @@ impl Outbox {
 
 /// Bytes of a table, at most, where so many nodes may send some to one section of one of them.
 fn longest_table(nodes: u16) -> usize {
-    ARRIVING_BYTES / (usize::from(nodes) * WINDOW)
+    TABLE_BYTES.max(ARRIVING_BYTES / (usize::from(nodes) * WINDOW))
 }
 
 /// The rows of a chunk by the owner of a column's vertex.
