@@ -189,7 +189,8 @@ fn options_of_nodes(config: &Config) -> Result<Options, Failure> {
     Ok(options)
 }
 
-fn without_device(config: &Config) -> Config {
+/// The same settings for a database that uses no device.
+pub fn without_device(config: &Config) -> Config {
     let mut config = config.clone();
     config.gpu.offload = Offload::Never;
     config

@@ -36,7 +36,8 @@ struct Way<'w> {
 
 /// Runs the verb.
 pub(super) fn run(flags: &BenchNodes, file: Option<&Path>) -> Outcome {
-    let config = settings::check(&settings::layers(file)?)?;
+    // Nodes use no device, so what they are compared with uses none either.
+    let config = open::without_device(&settings::check(&settings::layers(file)?)?);
     let spread = Nodes {
         nodes: Some(flags.nodes),
         between: flags.between,
