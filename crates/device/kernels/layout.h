@@ -105,6 +105,8 @@ struct Posted {
     u64 checksum;
     // Written last.
     u64 sequence;
+    // Rows of the last step, before equal ones became one.
+    u64 walked;
 };
 
 // A list that is too long for one block.
@@ -165,6 +167,8 @@ struct Finish {
     u64 input, outcome;
     // Where the host looks, and what it looks for.
     u64 posted, sequence;
+    // The level of the last step.
+    u64 walked;
     u32 columns;
     u32 sums;
     Column in[COLUMNS];

@@ -32,6 +32,9 @@ DEVICE void barrier() { __syncthreads(); }
 DEVICE u64 shuffle_up(u64 value, u32 distance) { return __shfl_up_sync(0xffffffffu, value, distance); }
 DEVICE u64 add_at(u64* place, u64 value) { return atomicAdd(place, value); }
 DEVICE void raise_at(u64* place, u64 value) { atomicMax(place, value); }
+// What stands at a place that others may write; and the same, where the place is given a value if that is what was expected.
+DEVICE u64 peek_at(const u64* place) { return *const_cast<const volatile u64*>(place); }
+DEVICE u64 exchange_at(u64* place, u64 expected, u64 value) { return atomicCAS(place, expected, value); }
 // What was written before is seen by all threads of the card, or by the host too, before what is written after.
 DEVICE void fence() { __threadfence(); }
 DEVICE void fence_for_host() { __threadfence_system(); }

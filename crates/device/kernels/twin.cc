@@ -175,6 +175,7 @@ u64 twin_wait(TwinWait kind, u64 value, u32 lane) {
 #include "paged.cu"
 #include "meet.cu"
 #include "spread.cu"
+#include "collapse.cu"
 
 namespace {
 struct Entry {
@@ -198,6 +199,9 @@ const Entry ENTRIES[] = {
     {"walk_predicates", walk_predicates},
     {"walk_expand_by", walk_expand_by},
     {"walk_check_by", walk_check_by},
+    {"collapse_clear", collapse_clear},
+    {"collapse_rows", collapse_rows},
+    {"collapse_out", collapse_out},
 };
 }  // namespace
 
@@ -228,6 +232,7 @@ extern "C" u64 somersault_twin_size(u32 which) {
         case 3: return sizeof(Meet);
         case 4: return sizeof(Part);
         case 5: return sizeof(Spread);
+        case 6: return sizeof(Collapse);
         default: return 0;
     }
 }

@@ -38,6 +38,12 @@ DEVICE u64 add_at(u64* place, u64 value) {
 DEVICE void raise_at(u64* place, u64 value) {
     if (*place < value) *place = value;
 }
+DEVICE u64 peek_at(const u64* place) { return *place; }
+DEVICE u64 exchange_at(u64* place, u64 expected, u64 value) {
+    u64 before = *place;
+    if (before == expected) *place = value;
+    return before;
+}
 DEVICE void fence() {}
 DEVICE void fence_for_host() {}
 DEVICE u32 members(u64 word) { return u32(__builtin_popcountll(word)); }

@@ -440,6 +440,7 @@ DEVICE void post(const Finish& finish, u64 rows) {
     volatile Posted* posted = reinterpret_cast<volatile Posted*>(finish.posted);
     posted->overflow = outcome->overflow;
     posted->rows = rows;
+    posted->walked = reinterpret_cast<Level*>(finish.walked)->rows;
     posted->checksum = add_at(&outcome->checksum, 0);
     fence_for_host();
     posted->sequence = finish.sequence;

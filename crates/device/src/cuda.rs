@@ -35,6 +35,7 @@ const MODULES: &[(&str, &str)] = &[
     ("probe", include_str!("../kernels/probe.ptx")),
     ("meet", include_str!("../kernels/meet.ptx")),
     ("spread", include_str!("../kernels/spread.ptx")),
+    ("collapse", include_str!("../kernels/collapse.ptx")),
     ("walk", include_str!("../kernels/walk.ptx")),
     ("paged", include_str!("../kernels/paged.ptx")),
 ];

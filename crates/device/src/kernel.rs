@@ -49,6 +49,11 @@ kernels! {
         ExpandBy = "walk_expand_by": "One row out for each neighbour by the row's predicate.",
         CheckBy = "walk_check_by": "Keeps the rows whose edge exists by the row's predicate.",
     }
+    "collapse" {
+        CollapseClear = "collapse_clear": "Empties the slots in which equal rows are counted.",
+        CollapseRows = "collapse_rows": "Counts each row at the slot of its equals.",
+        CollapseOut = "collapse_out": "One row out for all that are equal, with their number.",
+    }
     "walk" {
         Seed = "walk_seed": "Makes a strip of the first column.",
         Expand = "walk_expand": "One row out for each neighbour that passes the checks.",

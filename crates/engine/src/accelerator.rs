@@ -18,7 +18,7 @@ use door::{Closed, Door, OpenDevice};
 use explore::Prepared;
 pub use gpu::Memory;
 use gpu::device::DeviceError;
-use gpu::{Expected, Gpu, GpuError, Section};
+use gpu::{Expected, Gives, Gpu, GpuError, Section};
 use query::plan::{Plan, Slot};
 use rdf::Direction;
 use std::fmt;
@@ -277,7 +277,7 @@ impl Accelerator {
             Closed::Unasked | Closed::Opening => Stays::Opening,
             Closed::Shut => Stays::Lost,
         })?;
-        match self.section_of(&held, version, prepared, &[]) {
+        match self.section_of(&held, version, prepared, Gives::Needed) {
             Ok(mut section) => {
                 let (_, expected) = expected_ns(&section, prepared.plan());
                 if expected > FIRST_STRIP_NS {
@@ -317,7 +317,7 @@ impl Accelerator {
             reason: Stays::Lost.to_string(),
         };
         let held = self.doors[0].look().map_err(lost)?;
-        self.section_of(&held, version, prepared, sums)
+        self.section_of(&held, version, prepared, Gives::Sum(sums))
     }
 
     fn section_of(
@@ -325,10 +325,10 @@ impl Accelerator {
         held: &OpenDevice,
         version: &Version,
         prepared: &Prepared<'_>,
-        sums: &[Slot],
+        gives: Gives<'_>,
     ) -> Result<Section, GpuError> {
         let gpu = held.gpu(version)?;
-        let section = gpu.section_over(prepared, sums, &|segment| version.is_base_alone(segment));
+        let section = gpu.section_over(prepared, gives, &|segment| version.is_base_alone(segment));
         self.image_bytes.store(gpu.image_bytes(), Ordering::Relaxed);
         let section = section?;
         if section.asks_all_predicates() && brings_predicates(version) {
@@ -408,7 +408,7 @@ fn expected_ns(section: &Section, plan: &Plan) -> (f64, f64) {
     let covered = &plan.steps[..section.covered()];
     let cost_ns: f64 = covered.iter().map(|step| step.estimate.cost_ns).sum();
     let rows = covered.last().map_or(0.0, |step| step.estimate.rows);
-    let cells = rows * section.columns() as f64;
+    let cells = section.expected_rows(rows) * section.columns() as f64;
     (cost_ns, report::device_ns(cost_ns, cells))
 }
 

@@ -227,6 +227,13 @@ impl<'p, 'a> Chain<'p, 'a> {
             return Ok(());
         }
         let before = self.before;
+        if rows.counts().is_some() {
+            let first = self.stages.first().map(|stage| &stage.operator);
+            assert!(
+                matches!(first, Some(Operator::Aggregate(_))),
+                "only groups are made of rows that stand for several"
+            );
+        }
         self.input().absorb(rows, before)
     }
 

@@ -13,6 +13,9 @@
 //! without live columns is a mere count, so it may stand for any number of rows: that is how a last
 //! expansion that only feeds a count becomes a sum of degrees.
 //!
+//! Where equal rows came as one, a chunk says how many each stands for ([`Chunk::with_counts`]): a device that groups sends that
+//! ([`Prepared::collapse`](crate::Prepared::collapse)), and one step alone takes it.
+//!
 //! A chunk is refilled, never reallocated in steady state: about [`ROWS`] rows keep the columns of
 //! a step (8 KiB each) within the first two cache levels.
 
@@ -35,7 +38,18 @@ const _: () = assert!((ROWS as u64) < ROWS_MAX, "a chunk's rows are within bound
 #[derive(Clone, Debug, Default)]
 pub struct Chunk {
     rows: u64,
+    /// How many rows each stands for; empty: each for itself.
+    counts: Vec<u64>,
     columns: Vec<Column>,
+}
+
+/// How a step may be told of rows that are equal in all columns: as one row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Collapse {
+    /// The row alone: how many there are makes no difference.
+    Once,
+    /// The row with how many there are ([`Chunk::with_counts`]).
+    Counted,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -68,6 +82,19 @@ impl Chunk {
         }
         chunk.rows = rows;
         (rows <= ROWS_MAX).then_some(chunk)
+    }
+
+    /// The same, where each row stands for so many equal ones. Asserts that there is a number for each row.
+    #[must_use]
+    pub fn with_counts(mut self, counts: Vec<u64>) -> Chunk {
+        assert_eq!(counts.len() as u64, self.rows, "a row has its number");
+        self.counts = counts;
+        self
+    }
+
+    /// How many rows each stands for; `None`: each for itself.
+    pub fn counts(&self) -> Option<&[u64]> {
+        (!self.counts.is_empty()).then_some(self.counts.as_slice())
     }
 
     /// The live columns, ascending by slot, each with one cell a [row](Chunk::rows).
@@ -155,6 +182,7 @@ impl Chunk {
     /// Forgets the rows, keeps columns and memory.
     pub(crate) fn clear(&mut self) {
         self.rows = 0;
+        self.counts.clear();
         for column in &mut self.columns {
             column.cells.clear();
         }
@@ -212,6 +240,13 @@ impl Chunk {
     /// Appends whole columns of `from`, swapping where this chunk is empty.
     pub(crate) fn absorb(&mut self, from: &mut Chunk, slots: &[Slot]) -> Result<(), WalkError> {
         let rows = from.rows;
+        if !from.counts.is_empty() {
+            assert_eq!(
+                self.rows, 0,
+                "rows that stand for several come by themselves"
+            );
+            std::mem::swap(&mut self.counts, &mut from.counts);
+        }
         for &slot in slots {
             let index = usize::from(slot.0);
             assert!(from.columns[index].live, "a kept column is alive before");
@@ -254,13 +289,15 @@ impl Chunk {
     }
 
     pub(crate) fn is_consistent(&self) -> bool {
-        self.columns.iter().all(|column| {
-            if column.live {
-                column.cells.len() as u64 == self.rows
-            } else {
-                column.cells.is_empty()
-            }
-        })
+        let is_counted = self.counts.is_empty() || self.counts.len() as u64 == self.rows;
+        is_counted
+            && self.columns.iter().all(|column| {
+                if column.live {
+                    column.cells.len() as u64 == self.rows
+                } else {
+                    column.cells.is_empty()
+                }
+            })
     }
 }
 

@@ -42,7 +42,7 @@ pub mod views;
 pub mod walk;
 
 pub use ask::{wait, wait_for};
-pub use chunk::Chunk;
+pub use chunk::{Chunk, Collapse};
 pub use environment::{Arrivals, Clock, Environment, Service, ServiceError};
 pub use error::{MemoryExceeded, StopReason, WalkError};
 pub use execution::{Execution, Ground, Origin, Ticks};

@@ -36,6 +36,7 @@ pub use seed::Seed;
 pub(crate) use seed::SeedPart;
 
 use crate::ask;
+use crate::chunk::Collapse;
 use crate::environment::Environment;
 use crate::error::WalkError;
 use crate::expression::Constants;
@@ -214,6 +215,16 @@ impl<'a> Prepared<'a> {
     /// that it is the end.
     pub fn columns_before(&self, step: usize) -> &[Slot] {
         self.top.columns_before(step)
+    }
+
+    /// Whether a step that comes first in a section takes rows that are equal as one, and how. Asserts that there is such a step.
+    pub fn collapse(&self, step: usize) -> Option<Collapse> {
+        match &self.top.steps[step].policy {
+            Policy::Distinct(_) => Some(Collapse::Once),
+            Policy::Count(policy) => policy.distinct.is_some().then_some(Collapse::Once),
+            Policy::Aggregate(policy) => policy.collapse(),
+            _ => None,
+        }
     }
 
     /// The plan.

@@ -134,6 +134,8 @@ pub(crate) struct Posted {
     pub checksum: u64,
     /// Written last.
     pub sequence: u64,
+    /// Rows of the last step, before equal ones became one.
+    pub walked: u64,
 }
 
 /// Keys of an index become a column.
@@ -203,6 +205,8 @@ pub(crate) struct Finish {
     pub outcome: u64,
     pub posted: u64,
     pub sequence: u64,
+    /// The level of the last step.
+    pub walked: u64,
     pub columns: u32,
     pub sums: u32,
     pub columns_in: [Column; COLUMNS],
@@ -264,6 +268,29 @@ pub(crate) struct Meet {
     pub set: [Index; SETS],
 }
 
+/// Equal rows of a table become one.
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Collapse {
+    pub input: u64,
+    pub output: u64,
+    pub outcome: u64,
+    pub slots: u64,
+    /// Slots less one; they are a power of two.
+    pub mask: u64,
+    /// Rows that may come out.
+    pub capacity: u64,
+    /// Where their numbers go, or 0.
+    pub counts: u64,
+    pub columns: u32,
+    pub number: u32,
+    pub columns_in: [Column; COLUMNS],
+    pub columns_out: [u64; COLUMNS],
+}
+
+/// It stands where a step would.
+const _: () = assert!(size_of::<Collapse>() <= size_of::<Step>());
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -277,9 +304,10 @@ mod tests {
             size_of::<Meet>(),
             size_of::<Part>(),
             size_of::<SpreadStep>(),
+            size_of::<Collapse>(),
         ];
         let theirs = device::twin::argument_bytes();
-        if theirs == [0; 6] {
+        if theirs == [0; 7] {
             eprintln!("SKIPPED: there is no host twin without a C++ compiler");
             return;
         }

@@ -16,6 +16,7 @@
 
 mod arena;
 mod cache;
+mod collapse;
 mod condition;
 mod error;
 mod image;
@@ -39,6 +40,7 @@ pub use section::{Ran, Section};
 pub use device;
 
 use cache::{Cache, Lease, Shared};
+use collapse::ProgramCollapse;
 use device::{Device, Mark};
 use explore::Prepared;
 use program::Program;
@@ -67,6 +69,18 @@ pub struct Gpu {
     cache: Shared,
     rooms: Rooms,
     long_list: u64,
+    collapses: collapse::Policy,
+}
+
+/// What a section gives.
+#[derive(Clone, Copy, Debug)]
+pub enum Gives<'g> {
+    /// All rows of its last step.
+    Rows,
+    /// The same, with a checksum over these columns for each strip; columns that the last table does not have are left out.
+    Sum(&'g [Slot]),
+    /// What the step behind it needs of them: equal rows as one, where it takes that ([`Prepared::collapse`]).
+    Needed,
 }
 
 /// Whether a segment of the version that is walked is as in the base.
@@ -102,6 +116,7 @@ impl Gpu {
             cache: Arc::new(Mutex::new(cache)),
             rooms,
             long_list: LONG_LIST,
+            collapses: collapse::POLICY,
         })
     }
 
@@ -109,6 +124,16 @@ impl Gpu {
     #[must_use]
     pub fn with_long_lists(mut self, rows: u64) -> Gpu {
         self.long_list = rows;
+        self
+    }
+
+    /// The same, where equal rows become one however few are expected, with so many slots for them at first: for tests.
+    #[must_use]
+    pub fn with_collapses(mut self, slots_min: u64) -> Gpu {
+        self.collapses = collapse::Policy {
+            rows_min: 0.0,
+            slots_min,
+        };
         self
     }
 
@@ -137,24 +162,23 @@ impl Gpu {
     /// The longest beginning of the plan that the device walks, with its segments on the device. The plan is prepared for
     /// the base that this device has images of.
     pub fn section(&self, prepared: &Prepared<'_>) -> Result<Section, GpuError> {
-        self.section_with_sum(prepared, &[])
+        self.section_giving(prepared, Gives::Rows)
     }
 
-    /// The same, with a checksum over these columns for each strip; columns that the last table does not have are
-    /// left out.
-    pub fn section_with_sum(
+    /// The same, giving this.
+    pub fn section_giving(
         &self,
         prepared: &Prepared<'_>,
-        columns: &[Slot],
+        gives: Gives<'_>,
     ) -> Result<Section, GpuError> {
-        self.section_over(prepared, columns, &|_| true)
+        self.section_over(prepared, gives, &|_| true)
     }
 
     /// The same for a version of which these segments are as in the base: the first step that looks at another one ends the section.
     pub fn section_over(
         &self,
         prepared: &Prepared<'_>,
-        columns: &[Slot],
+        gives: Gives<'_>,
         is_of_base: &IsOfBase<'_>,
     ) -> Result<Section, GpuError> {
         let Some(mut room) = self.rooms.take() else {
@@ -162,13 +186,23 @@ impl Gpu {
             self.looked_at(&mut cache::locked(&self.cache), prepared, is_of_base)?;
             return Err(GpuError::Busy);
         };
-        let (program, lease, ready) = self.placed(prepared, is_of_base)?;
+        let (mut program, lease, ready) = self.placed(prepared, is_of_base)?;
         room.keep(lease);
         if let Some(ready) = ready {
             self.device.follow(room.stream(), &ready)?;
         }
         let device = Arc::clone(&self.device);
-        Section::new(device, &program, (room, self.long_list), columns)
+        let sums = match gives {
+            Gives::Rows => &[],
+            Gives::Sum(columns) => columns,
+            Gives::Needed => {
+                let collapse = ProgramCollapse::of(prepared, program.covered, self.collapses);
+                let has_room = room.tables().bytes() >= collapse::TABLES_MIN;
+                program.collapse = collapse.filter(|_| has_room);
+                &[]
+            }
+        };
+        Section::new(device, &program, (room, self.long_list), sums)
     }
 
     /// A program over segments that stay where they are, and the mark behind which they are there.

@@ -21,6 +21,7 @@
 //!
 //! Everything else ends the program; so do named graphs, other sources than the store, and the [cut](Prepared::cut).
 
+use crate::collapse::ProgramCollapse;
 use crate::condition::{Operand, ProgramCheck};
 use crate::error::{GpuError, NotCovered};
 use crate::image::Image;
@@ -51,6 +52,8 @@ pub(crate) struct Program {
     pub(crate) segments: Vec<SegmentKey>,
     /// Whether it asks all predicates that there are.
     pub(crate) asks_all: bool,
+    /// How equal rows become one at its end.
+    pub(crate) collapse: Option<ProgramCollapse>,
 }
 
 /// Where the first column comes from.
@@ -140,6 +143,7 @@ pub(crate) fn compile(
         slot,
         segments: Vec::new(),
         asks_all: false,
+        collapse: None,
     };
     for (at, step) in steps.iter().enumerate().skip(first + 1) {
         let taken = if at >= prepared.cut() {

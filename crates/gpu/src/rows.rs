@@ -16,8 +16,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Looks, a microsecond each, before whoever waits is asked: a piece takes twenty on its way.
 const LOOKS: u32 = 200;
 
-/// A piece of rows: how many, and their columns.
-pub type Piece = (u64, Vec<(Slot, Vec<VertexId>)>);
+/// A piece of rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Piece {
+    /// How many.
+    pub rows: u64,
+    /// Their columns, each with a cell for each of them.
+    pub columns: Vec<(Slot, Vec<VertexId>)>,
+    /// How many equal rows each stands for; `None`: each for itself, or nobody asks.
+    pub counts: Option<Vec<u64>>,
+}
 
 /// A column of a table in a room, and the bases of its planes where it has several.
 pub(crate) type Read<'s> = (Slot, layout::Column, Option<&'s [u64]>);
@@ -26,7 +34,9 @@ pub(crate) type Read<'s> = (Slot, layout::Column, Option<&'s [u64]>);
 pub struct Rows<'s> {
     device: &'s dyn Device,
     room: &'s Room,
+    /// The last one is that of counts, where there are some.
     columns: Vec<Read<'s>>,
+    has_counts: bool,
     count: u64,
     /// Rows of a piece.
     length: u64,
@@ -38,13 +48,15 @@ pub struct Rows<'s> {
 }
 
 impl<'s> Rows<'s> {
-    /// So many rows of the table that these columns are of.
+    /// So many rows of the table that these columns are of, with the column of how many each stands for.
     pub(crate) fn new(
         device: &'s dyn Device,
         room: &'s Room,
-        columns: Vec<Read<'s>>,
+        (mut columns, counts): (Vec<Read<'s>>, Option<layout::Column>),
         rows: u64,
     ) -> Rows<'s> {
+        // It is read as the others are; its slot is nobody's.
+        columns.extend(counts.map(|column| (Slot(u16::MAX), column, None)));
         let place = room.reading()[0].bytes();
         let widths = columns.iter().map(|(_, column, _)| column.cell_bytes());
         let width: u64 = widths.sum();
@@ -54,6 +66,7 @@ impl<'s> Rows<'s> {
             device,
             room,
             columns,
+            has_counts: counts.is_some(),
             count: rows,
             length: (places / width.max(1)).max(1),
             next: 0,
@@ -80,7 +93,11 @@ impl<'s> Rows<'s> {
     pub fn piece(&mut self, patience: &mut Patience<'_>) -> Result<Option<Piece>, GpuError> {
         if self.columns.is_empty() {
             let rows = std::mem::replace(&mut self.count, 0);
-            return Ok((rows > 0).then(|| (rows, Vec::new())));
+            let piece = Piece {
+                rows,
+                ..Piece::default()
+            };
+            return Ok((rows > 0).then_some(piece));
         }
         if self.on_its_way.is_none() {
             self.ask(self.place)?;
@@ -108,7 +125,13 @@ impl<'s> Rows<'s> {
             columns.push((*slot, ids_of(column, *bases, words, count as usize)));
             at += bytes_of(column, count);
         }
-        Ok(Some((count, columns)))
+        let counts = if self.has_counts { columns.pop() } else { None };
+        let bits = |cells: Vec<VertexId>| cells.into_iter().map(VertexId::bits).collect();
+        Ok(Some(Piece {
+            rows: count,
+            columns,
+            counts: counts.map(|(_, cells)| bits(cells)),
+        }))
     }
 
     /// Lets the next piece come to a place, where there is one.

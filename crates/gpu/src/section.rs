@@ -8,6 +8,8 @@
 //! Who waits for a strip is asked now and then whether to wait on. If not, the room stays taken until the device has ended, and
 //! nothing of the strip was given out.
 
+mod collapsed;
+mod seeded;
 mod written;
 
 use crate::arena::ALIGNMENT;
@@ -21,8 +23,10 @@ use crate::program::{Program, ProgramSeed, ProgramStep, Whose};
 use crate::rooms::{ARGUMENT_BYTES, Call, Room};
 use crate::rows::Rows;
 use bytemuck::Pod;
+use collapsed::Collapsed;
 use device::{Device, DeviceError, Graph, Kernel, Launch, Node, Region, Slice};
 use query::plan::Slot;
+use seeded::Seeded;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -42,6 +46,8 @@ const FITTING: u32 = 4;
 pub struct Ran {
     /// Its rows.
     pub rows: u64,
+    /// Those of the last step: more than its rows, where equal ones became one.
+    pub walked: u64,
     /// The sum over rows that `explore::Checksum` makes, where columns were named for it; else 0.
     pub checksum: u64,
 }
@@ -57,6 +63,10 @@ pub struct Section {
     seed: Seeded,
     /// The last table.
     columns: Vec<(Slot, layout::Column)>,
+    /// How equal rows of it become one.
+    collapsed: Option<Collapsed>,
+    /// Rows that are expected to be left of all that it walks, where equal ones become one.
+    rows_left: Option<f64>,
     room: Room,
     covered: usize,
     asks_all: bool,
@@ -71,25 +81,6 @@ pub struct Section {
     /// What the last launch was to post.
     sequence: u64,
     images: Vec<Arc<Image>>,
-}
-
-/// How a strip's beginning and length stand in the arguments.
-enum Seeded {
-    /// A column that is a part of a segment: where its address and its count stand; the address of the first row.
-    Rows {
-        cells_at: Option<usize>,
-        count_at: usize,
-        first: u64,
-        cell_bytes: u64,
-        rows: u64,
-    },
-    /// Keys, or rows that are copied: where the range stands; the first of them; a strip's most.
-    Keys {
-        range_at: usize,
-        first: u64,
-        keys: u64,
-        most: u64,
-    },
 }
 
 /// A table while addresses are given out.
@@ -141,6 +132,8 @@ impl Section {
             fitting: 0,
             seed: written.seed,
             columns: written.columns,
+            collapsed: written.collapsed,
+            rows_left: program.collapse.map(|collapse| collapse.rows),
             room,
             covered: program.covered,
             asks_all: program.asks_all,
@@ -169,15 +162,26 @@ impl Section {
 
     /// Elements of the seed.
     pub fn seeds(&self) -> u64 {
-        match self.seed {
-            Seeded::Rows { rows, .. } => rows,
-            Seeded::Keys { keys, .. } => keys,
-        }
+        self.seed.elements()
     }
 
-    /// Columns of its rows.
+    /// Columns of its rows, and one for their numbers where each stands for several.
     pub fn columns(&self) -> usize {
-        self.columns.len()
+        self.columns.len() + usize::from(self.counts().is_some())
+    }
+
+    /// Whether equal rows become one before they are read.
+    pub fn makes_equal_rows_one(&self) -> bool {
+        self.collapsed.is_some()
+    }
+
+    fn counts(&self) -> Option<&layout::Column> {
+        self.collapsed.as_ref()?.counts.as_ref()
+    }
+
+    /// How many rows are expected to be read where its last step is expected to give so many.
+    pub fn expected_rows(&self, rows: f64) -> f64 {
+        self.rows_left.map_or(rows, |left| rows.min(left))
     }
 
     /// Times that its graph was launched.
@@ -214,6 +218,7 @@ impl Section {
                     self.lengthen();
                     return Ok((ran, to));
                 }
+                Err(step) if self.has_more_slots(step) => {}
                 Err(step) if length <= 1 => return Err(GpuError::TooManyRows { step }),
                 Err(_) => {
                     self.strip = length.div_ceil(2);
@@ -222,6 +227,16 @@ impl Section {
                 }
             }
         }
+    }
+
+    /// Whether a strip had too few slots for equal rows, and there are more of them now.
+    fn has_more_slots(&mut self, step: usize) -> bool {
+        let slots = self.collapsed.as_mut().map(|it| &mut it.slots);
+        slots.is_some_and(|slots| {
+            let grows = slots.grow(step);
+            self.arguments[slots.mask_at] = slots.count - 1;
+            grows
+        })
     }
 
     fn lengthen(&mut self) {
@@ -267,9 +282,13 @@ impl Section {
         }
         self.wait(patience)?;
         let word = |at: usize| self.room.posted().words()[at].load(Ordering::Relaxed);
-        let (overflow, rows, checksum) = (word(0), word(1), word(2));
+        let (overflow, rows, checksum, walked) = (word(0), word(1), word(2), word(4));
         match overflow {
-            0 => Ok(Ok(Ran { rows, checksum })),
+            0 => Ok(Ok(Ran {
+                rows,
+                walked,
+                checksum,
+            })),
             step => Ok(Err(step as usize - 1)),
         }
     }
@@ -315,7 +334,8 @@ impl Section {
     pub fn rows(&self, ran: Ran) -> Rows<'_> {
         let read = |(slot, column): &(Slot, layout::Column)| (*slot, *column, self.bases(column));
         let columns = self.columns.iter().map(read).collect();
-        Rows::new(&*self.device, &self.room, columns, ran.rows)
+        let counts = self.counts().copied();
+        Rows::new(&*self.device, &self.room, (columns, counts), ran.rows)
     }
 
     /// The bases of a column's planes, where it has several.
@@ -359,6 +379,9 @@ fn arguments_of(kernel: Kernel) -> u64 {
         Kernel::Meet => size_of::<layout::Meet>(),
         Kernel::Predicates | Kernel::ExpandBy | Kernel::CheckBy => size_of::<layout::SpreadStep>(),
         Kernel::Finish => size_of::<layout::Finish>(),
+        Kernel::CollapseClear | Kernel::CollapseRows | Kernel::CollapseOut => {
+            size_of::<layout::Collapse>()
+        }
         _ => size_of::<layout::Step>(),
     };
     bytes as u64
@@ -379,45 +402,13 @@ fn images_of(program: &Program) -> Vec<Arc<Image>> {
         .collect()
 }
 
-impl Seeded {
-    /// Elements of a first strip.
-    fn strip(&self) -> u64 {
-        match self {
-            Seeded::Rows { rows, .. } => (*rows).clamp(1, ROWS_MAX),
-            Seeded::Keys { keys, most, .. } => (*keys).min(*most).clamp(1, ROWS_MAX),
-        }
-    }
-
-    fn patch(&self, words: &mut [u64], strip: &Range<u64>) {
-        match *self {
-            Seeded::Rows {
-                cells_at,
-                count_at,
-                first,
-                cell_bytes,
-                ..
-            } => {
-                if let Some(at) = cells_at {
-                    words[at] = first + strip.start * cell_bytes;
-                }
-                words[count_at] = strip.end - strip.start;
-            }
-            Seeded::Keys {
-                range_at, first, ..
-            } => {
-                words[range_at] = first + strip.start;
-                words[range_at + 1] = first + strip.end;
-            }
-        }
-    }
-}
-
 /// What was written for a program.
 struct Written {
     words: Vec<u64>,
     launches: Vec<(Kernel, usize)>,
     seed: Seeded,
     columns: Vec<(Slot, layout::Column)>,
+    collapsed: Option<Collapsed>,
 }
 
 /// Writes arguments: levels, the outcome, then a block for each kernel.
@@ -446,7 +437,7 @@ impl Writer {
             posted,
             long_list: u64::MAX,
             pages: None,
-            levels: program.steps.len() + 1,
+            levels: program.steps.len() + 1 + usize::from(program.collapse.is_some()),
             seed_bytes: match program.seed {
                 ProgramSeed::Met(_) => size_of::<layout::Meet>(),
                 ProgramSeed::Rows(..) | ProgramSeed::Keys(_) => size_of::<layout::Seed>(),
@@ -524,12 +515,19 @@ impl Writer {
             }
             table = next;
         }
+        let collapsed = program.collapse.as_ref().map(|collapse| {
+            let of = (collapse, &table);
+            let (next, collapsed) = self.collapsed(program, of, &mut words, &mut launches);
+            table = next;
+            collapsed
+        });
         let summed = sums.iter().filter_map(|slot| table.column(*slot));
         let mut finish = layout::Finish {
             input: self.level(self.levels - 1),
             outcome: self.outcome(),
             posted: self.posted,
             sequence: 0,
+            walked: self.level(program.steps.len()),
             columns: 0,
             sums: u32::from(!sums.is_empty()),
             columns_in: [layout::Column::default(); COLUMNS],
@@ -550,6 +548,7 @@ impl Writer {
             launches,
             seed,
             columns: table.columns,
+            collapsed,
         }
     }
 

@@ -5,6 +5,7 @@
 //! canaries, what it only reads is compared afterwards (`rig`). Every test runs over many seeds, each of which is another
 //! order of the fibers, too. `cargo xtask mutants` says that they notice what goes wrong.
 
+mod collapse;
 mod finish;
 mod forms;
 mod lookup;

@@ -455,6 +455,67 @@ fn counts_read_no_rows() {
     }
 }
 
+/// Where groups are made of a device's rows, or each row is wanted once, rows that are equal come as one, whoever walks beside it.
+#[test]
+fn equal_rows_come_as_one() {
+    let text = ring(1000, 8);
+    let on_processors = loaded(&text, None);
+    let pattern = "{ ?a <urn:p> ?b . ?b <urn:p> ?c }";
+    for (query, left) in [
+        (format!("SELECT DISTINCT ?c {pattern}"), Some(1000)),
+        (
+            format!("SELECT (COUNT(DISTINCT ?c) AS ?n) {pattern}"),
+            Some(1000),
+        ),
+        (
+            format!("SELECT ?b (COUNT(*) AS ?n) {pattern} GROUP BY ?b"),
+            Some(1000),
+        ),
+        (
+            format!(
+                "SELECT ?c (COUNT(?a) AS ?n) (SAMPLE(?c) AS ?s) {pattern} GROUP BY ?c HAVING (?n > 8)"
+            ),
+            None,
+        ),
+        (format!("SELECT (COUNT(DISTINCT *) AS ?n) {pattern}"), None),
+        // Each value counts, however often it comes.
+        (
+            format!("SELECT ?b (GROUP_CONCAT(?b) AS ?t) {pattern} GROUP BY ?b"),
+            None,
+        ),
+    ] {
+        let expected = rows(&on_processors, &query);
+        let Some(device) = twin() else { return };
+        let one = beside(Arc::new(device), MEMORY, Offload::Always);
+        let database = loaded(&text, Some(one));
+        assert_eq!(rows(&database, &query), expected, "{query}");
+        let (_, told) = profiled(&database, &query);
+        assert!(told.contains("64000 rows"), "{query}: {told}");
+        if let Some(left) = left {
+            let said = format!("({left} without equal ones)");
+            assert!(told.contains(&said), "{query}: {told}");
+        }
+        let Some(other) = twin() else { return };
+        let two = [device_of(other), device_of(twin().expect("there is one"))];
+        let shared = Accelerator::new(two.into(), Offload::Always).sharing_all();
+        let database = loaded(&text, Some(shared));
+        for turn in 0..3 {
+            assert_eq!(
+                rows_of_three(&database, &query),
+                expected,
+                "{query}, {turn}"
+            );
+        }
+    }
+}
+
+fn device_of(twin: Twin) -> Opened {
+    Opened {
+        device: Arc::new(twin),
+        memory: MEMORY,
+    }
+}
+
 /// What a change brings has no image, so whoever asks any predicate stays on the processors.
 #[test]
 fn a_predicate_that_a_change_brings_is_found() {

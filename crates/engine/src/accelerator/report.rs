@@ -84,7 +84,11 @@ impl DeviceReport {
         let words = || {
             let Took { rows, launches, .. } = took;
             let plural = if *launches == 1 { "" } else { "es" };
-            let mut what = format!("steps 1 to {covered}, {rows} rows, {launches} launch{plural}");
+            let mut what = format!("steps 1 to {covered}, {rows} rows");
+            if section.makes_equal_rows_one() {
+                let _ = write!(what, " ({} without equal ones)", took.read);
+            }
+            let _ = write!(what, ", {launches} launch{plural}");
             if took.devices > 1 {
                 let _ = write!(what, " of {} devices", took.devices);
             }
@@ -109,8 +113,10 @@ impl DeviceReport {
 
 /// What of a run was devices'.
 pub(crate) struct Took<'t> {
-    /// Rows that they gave.
+    /// Rows of their last step.
     pub(crate) rows: u64,
+    /// Those that were read: fewer, where equal ones became one.
+    pub(crate) read: u64,
     /// Launches of all.
     pub(crate) launches: u64,
     pub(crate) devices: usize,
@@ -125,6 +131,7 @@ impl<'t> Took<'t> {
     pub(crate) fn of(begun: &[Begun], here: u64) -> Took<'t> {
         Took {
             rows: 0,
+            read: 0,
             launches: begun.iter().map(|it| it.section.launches()).sum(),
             devices: begun.len(),
             here,

@@ -16,7 +16,7 @@
 //! | the channel of pieces | agents | workers |
 //! | the channel of chunks | workers | the tail |
 
-use super::on_device::{PieceMemory, lost};
+use super::on_device::{PieceMemory, chunk_of, lost};
 use super::parts::{self, Part};
 use super::{Consumer, Execution, Halt, Halting, add, clock, panicked};
 use crate::accelerator::{Accelerator, Begun, DeviceReport, Took};
@@ -118,6 +118,8 @@ impl Drop for EndOnPanic<'_, '_, '_> {
 #[derive(Default)]
 struct Done {
     steps: StepProfile,
+    /// Rows that were read from it.
+    read: u64,
     failed: Option<GpuError>,
 }
 
@@ -236,6 +238,7 @@ impl<'a> Execution<'_, 'a> {
         for done in &done {
             steps[covered - 1].add(&done.steps);
             took.rows += done.steps.rows;
+            took.read += done.read;
             took.failed = took.failed.or(done.failed.as_ref());
         }
         let report = DeviceReport::ran(&begun[0].section, &took, self.profiling);
@@ -263,7 +266,8 @@ impl<'a> Execution<'_, 'a> {
                     shares.give_back(to..range.end);
                     match self.send_rows(begun, ran, pieces) {
                         Ok(true) => {
-                            done.steps.rows += ran.rows;
+                            done.steps.rows += ran.walked;
+                            done.read += ran.rows;
                             continue;
                         }
                         Ok(false) => break,
@@ -314,11 +318,10 @@ impl<'a> Execution<'_, 'a> {
                     SendError::Some(error)
                 }
             })?;
-            let Some((count, columns)) = piece else {
+            let Some(piece) = piece else {
                 return Ok(true);
             };
-            let chunk = Chunk::from_columns(width, count, columns)
-                .expect("columns of a section are equally long and each another slot");
+            let chunk = chunk_of(width, piece);
             // It computes nothing, so it gives no share up while it waits.
             if pieces.send(chunk).is_err() {
                 return Ok(false);

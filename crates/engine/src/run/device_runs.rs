@@ -7,7 +7,7 @@ use crate::prepared::Query;
 use explore::{Environment, Limits, Prepared, prepare};
 use gpu::device::Device;
 pub use gpu::{CacheOptions, Traffic};
-use gpu::{Gpu, GpuError, Section};
+use gpu::{Gives, Gpu, GpuError, Section};
 use query::plan::{Form, Slot};
 use std::fmt;
 use std::sync::Arc;
@@ -122,7 +122,7 @@ impl Query {
 
     /// As [`Query::device_walk`], on a device apart: its data are brought there for this walk.
     pub fn device_walk_on(&self, apart: &DeviceApart) -> Result<DeviceWalk, QueryError> {
-        self.made_ready(|_, prepared, slots| apart.gpu.section_with_sum(prepared, slots))
+        self.made_ready(|_, prepared, slots| apart.gpu.section_giving(prepared, Gives::Sum(slots)))
     }
 
     /// What the device of this database covers of the plan, made ready to be walked. An error says why it does not. It has one of the

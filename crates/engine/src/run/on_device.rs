@@ -12,7 +12,7 @@ use super::{Consumer, Execution, clock};
 use crate::accelerator::{Accelerator, Begun, DeviceReport, NAP, PATIENCE, STRIP_NS, Took};
 use crate::error::{Kind, QueryError};
 use explore::{Chunk, Limits, Seed, Status, StepProfile, Walk, WalkError};
-use gpu::{GpuError, Ran, Rows, Section};
+use gpu::{GpuError, Piece, Ran, Rows, Section};
 use rdf::{Lexicon, VertexId};
 use std::ops::{ControlFlow, Range};
 use std::time::Instant;
@@ -33,6 +33,7 @@ impl<'a> Execution<'_, 'a> {
         let covered = begun.section.covered();
         let mut did = StepProfile::default();
         let mut failed = None;
+        let mut read = 0;
         let GraphVersion {
             snapshot,
             dictionary,
@@ -54,14 +55,15 @@ impl<'a> Execution<'_, 'a> {
             let handed = match self.strip(&mut begun, from..seed.len(), &mut did)? {
                 Ok((ran, to)) => {
                     let handed = self.hand_on(&begun.section, ran, &mut rest, consume);
-                    handed.map(|flow| (flow, ran.rows, to))
+                    handed.map(|flow| (flow, ran, to))
                 }
                 Err(error) => Err(Handing::Nothing(error)),
             };
             match handed {
-                Ok((handed, rows, to)) => {
+                Ok((handed, ran, to)) => {
                     flow = handed;
-                    did.rows += rows;
+                    did.rows += ran.walked;
+                    read += ran.rows;
                     from = to;
                 }
                 Err(Handing::Nothing(error)) => {
@@ -86,6 +88,7 @@ impl<'a> Execution<'_, 'a> {
         }
         let mut took = Took::of(std::slice::from_ref(&begun), 0);
         (took.rows, took.failed) = (did.rows, failed.as_ref());
+        took.read = read;
         let report = DeviceReport::ran(&begun.section, &took, self.profiling);
         let mut profile = vec![StepProfile::default(); covered];
         profile[covered - 1] = did;
@@ -168,11 +171,10 @@ impl<'a> Execution<'_, 'a> {
                     Handing::Some(error)
                 }
             })?;
-            let Some((count, columns)) = piece else {
+            let Some(piece) = piece else {
                 return Ok(ControlFlow::Continue(()));
             };
-            let mut rows = Chunk::from_columns(width, count, columns)
-                .expect("columns of a section are equally long and each another slot");
+            let mut rows = chunk_of(width, piece);
             rest.push(&mut rows)?;
             if self.drain(rest, consume)?.is_break() {
                 return Ok(ControlFlow::Break(()));
@@ -225,6 +227,16 @@ impl<'a> Execution<'_, 'a> {
                 Status::Yield | Status::Pending(_) => {}
             }
         }
+    }
+}
+
+/// The rows of a piece.
+pub(super) fn chunk_of(width: usize, piece: Piece) -> Chunk {
+    let chunk = Chunk::from_columns(width, piece.rows, piece.columns)
+        .expect("columns of a section are equally long and each another slot");
+    match piece.counts {
+        Some(counts) => chunk.with_counts(counts),
+        None => chunk,
     }
 }
 

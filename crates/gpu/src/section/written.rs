@@ -27,6 +27,8 @@ pub(super) fn part_bytes(program: &Program) -> Vec<usize> {
         let own = step.spread.as_ref().map_or(0, Spread::part_bytes);
         ends.push(ends[ends.len() - 1] + own);
     }
+    // Behind all of them, where equal rows become one.
+    ends.push(ends[ends.len() - 1]);
     ends
 }
 

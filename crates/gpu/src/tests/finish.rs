@@ -36,6 +36,7 @@ fn run(seed: u64, rows: usize, sums: bool, overflow: u64) {
         }),
         posted: rig.room_with(&Posted::default()),
         sequence: 9,
+        walked: rig.room_with(&Level { rows: 77, tiles: 0 }),
         columns: columns as u32,
         sums: u32::from(sums),
         columns_in: [Column::default(); COLUMNS],
@@ -58,6 +59,7 @@ fn run(seed: u64, rows: usize, sums: bool, overflow: u64) {
         rows: rows as u64,
         checksum: if sums && overflow == 0 { sum } else { 0 },
         sequence: 9,
+        walked: 77,
     };
     assert_eq!(posted, expected);
 }

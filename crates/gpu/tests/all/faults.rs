@@ -4,7 +4,7 @@ use crate::graphs::{World, plan};
 use device::twin::Twin;
 use device::{Device, DeviceError};
 use explore::{Environment, Limits, prepare};
-use gpu::{Gpu, GpuError, Memory};
+use gpu::{Gpu, GpuError, Memory, Piece};
 use rdf::VertexId;
 use std::sync::Arc;
 use testkit::random::Random;
@@ -42,7 +42,12 @@ fn rows(
     let mut rows = Vec::new();
     section.run_all(|section, ran| {
         let mut pieces = section.rows(ran);
-        while let Some((count, columns)) = pieces.piece(&mut || true)? {
+        while let Some(Piece {
+            rows: count,
+            columns,
+            ..
+        }) = pieces.piece(&mut || true)?
+        {
             for row in 0..count as usize {
                 rows.push(columns.iter().map(|(_, ids)| ids[row]).collect());
             }

@@ -5,7 +5,7 @@ use device::Device;
 use device::cuda::Cuda;
 use device::twin::Twin;
 use explore::{Checksum, Chunk, Environment, Limits, Options, Prepared, Status, Walk, prepare};
-use gpu::{CacheOptions, Gpu, GpuError, Memory, Section, Traffic};
+use gpu::{CacheOptions, Gives, Gpu, GpuError, Memory, Section, Traffic};
 use query::plan::{Action, Form, Slot};
 use rdf::VertexId;
 use std::collections::BTreeMap;
@@ -33,6 +33,8 @@ struct Share {
     /// Filters among the steps that are covered.
     filters: usize,
     launches: u64,
+    /// Queries whose equal rows became one there.
+    collapsed: usize,
     /// Queries whose segments had no room.
     no_room: usize,
     /// Steps that the device does not do, by the reason for the first of them.
@@ -107,8 +109,13 @@ impl Case<'_> {
         let width = self.prepared.plan().variables.len();
         section.run_all(|section, ran| {
             let mut pieces = section.rows(ran);
-            while let Some((count, columns)) = pieces.piece(&mut || true)? {
-                let mut rows = Chunk::from_columns(width, count, columns).expect("a table");
+            while let Some(piece) = pieces.piece(&mut || true)? {
+                let rows = Chunk::from_columns(width, piece.rows, piece.columns);
+                let mut rows = rows.expect("a table");
+                if let Some(counts) = piece.counts {
+                    assert!(!is_all, "somebody asks how many");
+                    rows = rows.with_counts(counts);
+                }
                 if is_all {
                     add(&mut bag, &rows, &self.columns);
                     continue;
@@ -146,15 +153,52 @@ fn text_of(world: &World, random: &mut Random) -> String {
     while random.chance(30) {
         patterns += &graphs::filter(random, variables);
     }
-    match random.below(6) {
+    let mut one = || random.below(variables.max(1));
+    let (left, right) = (one(), one());
+    match random.below(12) {
         0 => format!("SELECT (COUNT(*) AS ?n) {{ {patterns} }}"),
-        1 => format!("SELECT DISTINCT ?v0 {{ {patterns} }}"),
-        2 => format!(
-            "SELECT ?v{} {{ {patterns} }}",
-            random.below(variables.max(1))
-        ),
+        1 => format!("SELECT DISTINCT ?v{left} {{ {patterns} }}"),
+        2 => format!("SELECT ?v{left} {{ {patterns} }}"),
+        3 => together(random, &patterns, [left, right]),
         _ => format!("SELECT * {{ {patterns} }}"),
     }
+}
+
+/// A query that looks at equal rows together.
+fn together(random: &mut Random, patterns: &str, [left, right]: [usize; 2]) -> String {
+    let by = format!("{{ {patterns} }} GROUP BY ?v{left}");
+    match random.below(5) {
+        0 => format!("SELECT DISTINCT * {{ {patterns} }}"),
+        1 => format!("SELECT (COUNT(DISTINCT ?v{right}) AS ?n) {{ {patterns} }}"),
+        2 => format!(
+            "SELECT ?v{left} (COUNT(DISTINCT ?v{right}) AS ?n) (COUNT(?v{right}) AS ?m) {by}"
+        ),
+        3 => format!("SELECT ?v{left} (SUM(?v{right}) AS ?n) (COUNT(?v{right}) AS ?m) {by}"),
+        _ => format!("SELECT ?v{left} (COUNT(*) AS ?n) {by}"),
+    }
+}
+
+/// What a device does of a query; none, and why, is put down.
+fn begun(gpu: &Gpu, prepared: &Prepared<'_>, share: &mut Share) -> Option<Section> {
+    let plan = prepared.plan();
+    match gpu.section_giving(prepared, Gives::Needed) {
+        Ok(section) => return Some(section),
+        // A check of constants that does not hold: nobody walks anything.
+        Err(GpuError::Nothing { step: 0, .. })
+            if matches!(plan.steps[0].action, Action::Check { .. }) => {}
+        Err(GpuError::Nothing { step, why }) => {
+            *share
+                .ends
+                .entry(format!("at step {step}: {why}"))
+                .or_default() += plan.steps.len().min(prepared.cut());
+            share.steps += plan.steps.len().min(prepared.cut());
+        }
+        Err(GpuError::NoRoom { .. }) => {
+            share.no_room += 1;
+        }
+        Err(error) => panic!("{error}"),
+    }
+    None
 }
 
 fn run_query(world: &World, gpu: &Gpu, text: &str, share: &mut Share) {
@@ -170,21 +214,8 @@ fn run_query(world: &World, gpu: &Gpu, text: &str, share: &mut Share) {
         terms: &terms,
         columns,
     };
-    let mut section = match gpu.section(&case.prepared) {
-        Ok(section) => section,
-        Err(GpuError::Nothing { step, why }) => {
-            *share
-                .ends
-                .entry(format!("at step {step}: {why}"))
-                .or_default() += plan.steps.len().min(case.prepared.cut());
-            share.steps += plan.steps.len().min(case.prepared.cut());
-            return;
-        }
-        Err(GpuError::NoRoom { .. }) => {
-            share.no_room += 1;
-            return;
-        }
-        Err(error) => panic!("{error}"),
+    let Some(mut section) = begun(gpu, &case.prepared, share) else {
+        return;
     };
     let Some((expected, sum)) = case.on_processor() else {
         return;
@@ -202,6 +233,7 @@ fn run_query(world: &World, gpu: &Gpu, text: &str, share: &mut Share) {
         Err(error) => panic!("{error}"),
     }
     share.covered += section.covered();
+    share.collapsed += usize::from(section.makes_equal_rows_one());
     let steps = plan.steps[..section.covered()].iter();
     share.filters += steps
         .filter(|step| matches!(step.action, Action::Filter(_)))
@@ -216,7 +248,7 @@ fn run_query(world: &World, gpu: &Gpu, text: &str, share: &mut Share) {
     share.launches += section.launches();
     if section.covered() == plan.steps.len() {
         let mut summed = gpu
-            .section_with_sum(&case.prepared, &case.columns)
+            .section_giving(&case.prepared, Gives::Sum(&case.columns))
             .expect("as before");
         let (mut rows, mut total) = (0, 0u64);
         let all = summed.run_all(|_, ran| {
@@ -274,6 +306,7 @@ fn random_queries_are_answered_as_on_the_processor() {
         let gpu = Gpu::new(device, Arc::clone(&world.snapshot), memory);
         let long_lists = *random.pick(&[3, 700, 1 << 14]);
         let gpu = gpu.expect("there is memory").with_long_lists(long_lists);
+        let gpu = gpu.with_collapses(*random.pick(&[1, 64, 1 << 16]));
         for _ in 0..QUERIES {
             let text = text_of(&world, &mut random);
             run_named(seed, &world, &gpu, &text, &mut share);
@@ -283,12 +316,16 @@ fn random_queries_are_answered_as_on_the_processor() {
     let percent = 100 * share.covered / share.steps.max(1);
     eprintln!("{:#?}", share.ends);
     eprintln!(
-        "{percent} % of {} steps of patterns on the device, {} filters among them, {} launches",
-        share.steps, share.filters, share.launches
+        "{percent} % of {} steps of patterns on the device, {} filters among them, {} launches; equal rows became one in {} queries",
+        share.steps, share.filters, share.launches, share.collapsed
     );
     assert!(
         share.filters >= 20 || seeds_are_few(),
         "filters are made there"
+    );
+    assert!(
+        share.collapsed >= 10 || seeds_are_few(),
+        "equal rows become one there"
     );
     assert!(
         percent >= 60 || seeds_are_few(),
@@ -330,7 +367,8 @@ fn random_queries_are_answered_where_their_segments_have_no_room() {
         let gpu = |memory: Memory, options: CacheOptions| {
             let device = devices.one(seed);
             let gpu = Gpu::with_options(device, Arc::clone(&world.snapshot), memory, options);
-            gpu.expect("there is memory").with_long_lists(700)
+            let gpu = gpu.expect("there is memory").with_long_lists(700);
+            gpu.with_collapses(64)
         };
         let page_bits = *random.pick(&[8, 10, 12]);
         let mut options = CacheOptions {

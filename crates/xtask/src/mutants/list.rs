@@ -36,6 +36,7 @@ const LOOKUP: &str = "lookup.h";
 const BLOCK: &str = "block.h";
 const MEET: &str = "meet.cu";
 const SPREAD: &str = "spread.cu";
+const COLLAPSE: &str = "collapse.cu";
 
 /// All of them.
 pub(super) const MUTANTS: &[Mutant] = &[
@@ -470,5 +471,77 @@ pub(super) const MUTANTS: &[Mutant] = &[
         SPREAD,
         "spread.from == COLUMNS + 1 ? spread.constant",
         "spread.from != COLUMNS + 1 ? spread.constant",
+    ),
+    of(
+        "rows of one hash are equal",
+        COLLAPSE,
+        "id_at(collapse.in[column], left) != id_at(collapse.in[column], right)",
+        "false",
+    ),
+    of(
+        "the last column does not tell rows apart",
+        COLLAPSE,
+        "column < collapse.columns; column++)\n        if (id_at(collapse.in[column], left)",
+        "column + 1 < collapse.columns; column++)\n        if (id_at(collapse.in[column], left)",
+    ),
+    of(
+        "who comes second to a slot is not counted",
+        COLLAPSE,
+        "        add_at(own, count << 32);\n",
+        "",
+    ),
+    of(
+        "a block's slots go on as one row each",
+        COLLAPSE,
+        "own[slot] >> 32);",
+        "1);",
+    ),
+    of(
+        "a block's slots go on nowhere",
+        COLLAPSE,
+        "own[slot] == 0",
+        "own[slot] != 0",
+    ),
+    of(
+        "a row without a slot of the block's is lost",
+        COLLAPSE,
+        "                has_room = count_for_all(collapse, row, hash, 1);",
+        "                has_room = true;",
+    ),
+    of(
+        "too few slots are not said",
+        COLLAPSE,
+        "    raise_at(&reinterpret_cast<Outcome*>(collapse.outcome)->overflow, collapse.number + 1);\n    return false;",
+        "    return false;",
+    ),
+    of(
+        "the slots are not emptied",
+        COLLAPSE,
+        "slots[slot] = 0",
+        "slots[slot] = slots[slot]",
+    ),
+    of(
+        "the last slot is not emptied",
+        COLLAPSE,
+        "slot <= collapse.mask",
+        "slot < collapse.mask",
+    ),
+    of(
+        "the row before stands for its equals",
+        COLLAPSE,
+        "put_cell(collapse.out[column], from.wide, at, from, u32(found) - 1, Resident())",
+        "put_cell(collapse.out[column], from.wide, at, from, u32(found) - 2, Resident())",
+    ),
+    of(
+        "rows are written behind the room for them",
+        COLLAPSE,
+        "at >= collapse.capacity",
+        "at > collapse.capacity",
+    ),
+    of(
+        "a table that had no room is counted",
+        COLLAPSE,
+        "reinterpret_cast<Outcome*>(collapse.outcome)->overflow ? 0 : all",
+        "all",
     ),
 ];

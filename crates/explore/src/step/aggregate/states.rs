@@ -53,6 +53,8 @@ pub(crate) struct Values<'v, 'b> {
     /// The rows meant.
     pub(crate) rows: &'v [u32],
     pub(crate) source: Source<'v, 'b>,
+    /// How many rows each row of the batch stands for; `None`: each for itself.
+    pub(crate) counts: Option<&'v [u64]>,
 }
 
 /// Where values are.
@@ -125,7 +127,8 @@ impl<'a> States<'a> {
     ) -> Result<(), WalkError> {
         match self {
             States::Counts(counts) => {
-                values.for_each_bound(|group, _| *counts.get_mut(group) += 1);
+                let one = |row: u32| values.counts.map_or(1, |counts| counts[row as usize]);
+                values.for_each_bound(|group, row| *counts.get_mut(group) += one(row));
                 Ok(())
             }
             States::Samples(ids) => sample(ids, values, terms),
