@@ -113,7 +113,7 @@ impl Tcp {
         let mut listener = mio::net::TcpListener::from_std(listener);
         poll.registry()
             .register(&mut listener, LISTENER, Interest::READABLE)?;
-        let resolver = Resolver::start(Arc::clone(&waker))?;
+        let resolver = Resolver::new(Arc::clone(&waker));
         let station = Station::new(hello);
         let shared = Shared::new(station, Clock::start(), tls, waker, config.members);
         let shared = Arc::new(shared);
