@@ -14,16 +14,17 @@ mod report;
 pub use door::{Opened, Opener, Teller};
 pub(crate) use report::{DeviceReport, Stays, Took};
 
+use crate::budget::{Budget, Pool};
 use door::{Closed, Door, OpenDevice};
 use explore::Prepared;
 pub use gpu::Memory;
 use gpu::device::DeviceError;
-use gpu::{Expected, Gives, Gpu, GpuError, Section};
+use gpu::{Expected, Gives, Gpu, GpuError, Outlook, Over, Section};
 use query::plan::{Plan, Slot};
 use rdf::Direction;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use store::delta::Version;
 use store::{GraphView, SegmentKey};
@@ -88,6 +89,8 @@ pub struct Accelerator {
     failures: AtomicU64,
     image_bytes: AtomicU64,
     has_told: AtomicBool,
+    /// What memory of this machine is drawn on.
+    pool: OnceLock<Arc<Pool>>,
 }
 
 impl fmt::Debug for Accelerator {
@@ -128,6 +131,7 @@ impl Accelerator {
             failures: AtomicU64::new(0),
             image_bytes: AtomicU64::new(0),
             has_told: AtomicBool::new(false),
+            pool: OnceLock::new(),
         }
     }
 
@@ -136,6 +140,11 @@ impl Accelerator {
     pub fn sharing_all(mut self) -> Accelerator {
         self.shares_all = true;
         self
+    }
+
+    /// Draws what it needs of this machine's memory on a pool; of several databases it is the first one's.
+    pub(crate) fn draw_on(&self, pool: &Arc<Pool>) {
+        let _ = self.pool.set(Arc::clone(pool));
     }
 
     /// See [`Accelerator::sharing_all`].
@@ -215,7 +224,7 @@ impl Accelerator {
     /// Tells the device whose turn it is that a query waits.
     fn expect(&self, turn: usize, version: &Version, prepared: &Prepared<'_>) -> Option<Expected> {
         let held = self.doors[turn % self.doors.len()].look().ok()?;
-        held.gpu(version).ok()?.expect(prepared).ok()
+        self.gpu_of(&held, version).ok()?.expect(prepared).ok()
     }
 
     /// The same on the first device that has room, beginning with the one whose turn it is.
@@ -229,11 +238,9 @@ impl Accelerator {
         let mut stays = Stays::Never;
         for at in 0..self.doors.len() {
             let number = (turn + at) % self.doors.len();
-            match self.begin_on(number, version, prepared) {
-                Ok(begun) if self.gains(&begun.section, prepared.plan(), workers) => {
-                    return Ok(begun);
-                }
-                Ok(_) => return Err(Stays::Unworthy),
+            let gains = |outlook: &Outlook| self.gains(outlook, prepared.plan(), workers);
+            match self.begin_on(number, version, prepared, &gains) {
+                Ok(begun) => return Ok(begun),
                 // What one does not begin the others do not, either; one that is not there, or full, says nothing of others.
                 Err(
                     why @ (Stays::Opening
@@ -261,7 +268,7 @@ impl Accelerator {
         let others = (0..self.doors.len()).filter(|number| *number != begun.number);
         let same = |other: &Begun| other.section.covered() == begun.section.covered();
         others
-            .filter_map(|number| self.begin_on(number, version, prepared).ok())
+            .filter_map(|number| self.begin_on(number, version, prepared, &|_| true).ok())
             .filter(same)
             .collect()
     }
@@ -271,15 +278,17 @@ impl Accelerator {
         number: usize,
         version: &Version,
         prepared: &Prepared<'_>,
+        is_worth: &dyn Fn(&Outlook) -> bool,
     ) -> Result<Begun, Stays> {
         let door = &self.doors[number];
         let held = door.ask().map_err(|closed| match closed {
             Closed::Unasked | Closed::Opening => Stays::Opening,
             Closed::Shut => Stays::Lost,
         })?;
-        match self.section_of(&held, version, prepared, Gives::Needed) {
+        let gives = (Gives::Needed, is_worth);
+        match self.section_of(&held, version, prepared, gives) {
             Ok(mut section) => {
-                let (_, expected) = expected_ns(&section, prepared.plan());
+                let (_, expected) = expected_ns(section.outlook(), prepared.plan());
                 if expected > FIRST_STRIP_NS {
                     let part = section.seeds() as f64 * FIRST_STRIP_NS / expected;
                     section.limit(part as u64);
@@ -290,6 +299,7 @@ impl Accelerator {
                     number,
                 })
             }
+            Err(GpuError::Unworthy) => Err(Stays::Unworthy),
             Err(error) => {
                 self.note_of(number, &held, &error);
                 Err(Stays::Gpu(error))
@@ -297,12 +307,12 @@ impl Accelerator {
         }
     }
 
-    /// Whether the section's steps are expected to be done sooner there than by so many threads.
-    fn gains(&self, section: &Section, plan: &Plan, workers: usize) -> bool {
+    /// Whether a section's steps are expected to be done sooner there than by so many threads.
+    fn gains(&self, outlook: &Outlook, plan: &Plan, workers: usize) -> bool {
         if self.offload == Offload::Always {
             return true;
         }
-        let (cost_ns, device_ns) = expected_ns(section, plan);
+        let (cost_ns, device_ns) = expected_ns(outlook, plan);
         device_ns < cost_ns / workers.max(1) as f64
     }
 
@@ -317,7 +327,7 @@ impl Accelerator {
             reason: Stays::Lost.to_string(),
         };
         let held = self.doors[0].look().map_err(lost)?;
-        self.section_of(&held, version, prepared, Gives::Sum(sums))
+        self.section_of(&held, version, prepared, (Gives::Sum(sums), &|_| true))
     }
 
     fn section_of(
@@ -325,16 +335,24 @@ impl Accelerator {
         held: &OpenDevice,
         version: &Version,
         prepared: &Prepared<'_>,
-        gives: Gives<'_>,
+        (gives, is_worth): (Gives<'_>, &dyn Fn(&Outlook) -> bool),
     ) -> Result<Section, GpuError> {
-        let gpu = held.gpu(version)?;
-        let section = gpu.section_over(prepared, gives, &|segment| version.is_base_alone(segment));
+        let gpu = self.gpu_of(held, version)?;
+        let over = Over {
+            is_of_base: &|segment| version.is_base_alone(segment),
+            is_worth,
+        };
+        let section = gpu.section_over(prepared, gives, &over);
         self.image_bytes.store(gpu.image_bytes(), Ordering::Relaxed);
         let section = section?;
         if section.asks_all_predicates() && brings_predicates(version) {
             return Err(GpuError::Layered);
         }
         Ok(section)
+    }
+
+    fn gpu_of(&self, held: &OpenDevice, version: &Version) -> Result<Arc<Gpu>, GpuError> {
+        held.gpu(version, self.pool.get())
     }
 
     /// A query begins on a device, alone or not.
@@ -383,7 +401,7 @@ fn hung() -> DeviceError {
 
 impl OpenDevice {
     /// The images of the version's base.
-    fn gpu(&self, version: &Version) -> Result<Arc<Gpu>, GpuError> {
+    fn gpu(&self, version: &Version, pool: Option<&Arc<Pool>>) -> Result<Arc<Gpu>, GpuError> {
         let mut held = self.gpu.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(gpu) = &*held
             && Arc::ptr_eq(gpu.snapshot(), version.base())
@@ -397,18 +415,21 @@ impl OpenDevice {
             Arc::clone(version.base()),
             self.memory,
         )?;
-        let gpu = Arc::new(gpu);
+        let gpu = Arc::new(match pool {
+            Some(pool) => gpu.drawing_on(Arc::new(Budget::new(pool, u64::MAX))),
+            None => gpu,
+        });
         *held = Some(Arc::clone(&gpu));
         Ok(gpu)
     }
 }
 
-/// What the section's steps are expected to take, in nanoseconds: on one thread, and on the device.
-fn expected_ns(section: &Section, plan: &Plan) -> (f64, f64) {
-    let covered = &plan.steps[..section.covered()];
+/// What a section's steps are expected to take, in nanoseconds: on one thread, and on the device.
+fn expected_ns(outlook: &Outlook, plan: &Plan) -> (f64, f64) {
+    let covered = &plan.steps[..outlook.covered];
     let cost_ns: f64 = covered.iter().map(|step| step.estimate.cost_ns).sum();
     let rows = covered.last().map_or(0.0, |step| step.estimate.rows);
-    let cells = section.expected_rows(rows) * section.columns() as f64;
+    let cells = outlook.expected_rows(rows) * outlook.columns as f64;
     (cost_ns, report::device_ns(cost_ns, cells))
 }
 

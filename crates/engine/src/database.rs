@@ -289,6 +289,9 @@ impl Database {
     fn new(graph: Graph, changes: Changes, options: &Options) -> Database {
         let of_nodes = graph.parts.as_ref().map(|parts| Arc::clone(parts.pool()));
         let pool = of_nodes.unwrap_or_else(|| Pool::new(options.memory_pool_bytes));
+        if let Some(accelerator) = &options.accelerator {
+            accelerator.draw_on(&pool);
+        }
         let published = Arc::new(RwLock::new(Arc::new(graph)));
         let kept = KeptVersions::new(options.keep_snapshots, options.memory_pool_bytes);
         let kept = Arc::new(kept);

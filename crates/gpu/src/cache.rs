@@ -20,7 +20,7 @@
 //!
 //! | who | touches | when |
 //! |---|---|---|
-//! | a section that begins or ends | all here, under one lock | once |
+//! | a section that begins or ends | all here, under one lock ([`shared`]) | once |
 //! | the stream of copies | frames, the table | in the order in which it was told |
 //! | the stream of sections | frames and host pages, reading | behind a mark of the stream of copies |
 
@@ -30,14 +30,16 @@ mod lease;
 mod need;
 mod paging;
 mod replacement;
+mod shared;
 mod space;
 #[cfg(test)]
 mod tests;
 mod transfer;
 
 pub use lease::Expected;
-pub(crate) use lease::{Lease, Pages, Shared, locked};
+pub(crate) use lease::{Lease, Pages};
 pub(crate) use need::{Lookups, lookups};
+pub(crate) use shared::{Shared, SharedCache};
 pub use transfer::Traffic;
 
 use crate::arena::Arena;
@@ -45,6 +47,7 @@ use crate::error::GpuError;
 use crate::image::{Contents, Image, Outline};
 use device::{Device, HostRegion, Mark, Stream};
 use heat::Heat;
+pub(crate) use host::Account;
 use host::{HostPage, HostPages};
 use replacement::{Coming, Replacement};
 use space::Space;
@@ -205,6 +208,11 @@ impl Cache {
             coming: Coming::default(),
             traffic: Traffic::default(),
         })
+    }
+
+    /// Draws the host's memory on this account. Asserts that none was needed yet.
+    pub(crate) fn draw_on(&mut self, account: Account) {
+        self.host.draw_on(account);
     }
 
     /// Bytes of images that are on the device.

@@ -98,9 +98,12 @@ pub enum GpuError {
     /// Whoever waited for a strip does not wait any more; the device may still walk it.
     #[error("the device was not waited for any longer")]
     GivenUp,
-    /// As many sections are there as may be at once.
-    #[error("the device walks as many queries as it has room for")]
+    /// As many sections are there as may be at once, or a segment is being brought.
+    #[error("the device walks as many queries as it has room for, or data are brought to it")]
     Busy,
+    /// Whoever asked does not want what the device would do.
+    #[error("its steps for the device are not worth it")]
+    Unworthy,
     /// One element of the seed has more rows than the tables have room for.
     #[error("the rows of one element of the seed have no room at step {step}")]
     TooManyRows {

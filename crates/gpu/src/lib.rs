@@ -22,6 +22,7 @@ mod error;
 mod image;
 mod layout;
 mod meet;
+mod outlook;
 mod patience;
 mod program;
 mod rooms;
@@ -33,21 +34,22 @@ mod tests;
 
 pub use cache::{CacheOptions, Expected, Traffic};
 pub use error::{GpuError, NotCovered};
+pub use outlook::{Outlook, Over};
 pub use patience::Patience;
 pub use rows::{Piece, Rows};
 pub use section::{Ran, Section};
 
 pub use device;
 
-use cache::{Cache, Lease, Shared};
+use cache::{Cache, Lease, Shared, SharedCache};
 use collapse::ProgramCollapse;
 use device::{Device, Mark};
-use explore::Prepared;
+use explore::{MemoryBudget, Prepared};
 use program::Program;
 use query::plan::Slot;
 use rooms::Rooms;
-use std::sync::{Arc, Mutex};
-use store::{SegmentKey, Snapshot};
+use std::sync::Arc;
+use store::Snapshot;
 
 /// How a device's memory is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,9 +85,6 @@ pub enum Gives<'g> {
     Needed,
 }
 
-/// Whether a segment of the version that is walked is as in the base.
-type IsOfBase<'i> = dyn Fn(SegmentKey) -> bool + 'i;
-
 /// Rows of a list above which it is walked by all blocks together: a block takes some microseconds for a thousand.
 const LONG_LIST: u64 = 1 << 14;
 
@@ -113,11 +112,18 @@ impl Gpu {
         Ok(Gpu {
             device,
             snapshot,
-            cache: Arc::new(Mutex::new(cache)),
+            cache: Arc::new(SharedCache::new(cache)),
             rooms,
             long_list: LONG_LIST,
             collapses: collapse::POLICY,
         })
+    }
+
+    /// The same, with the host's memory for pages drawn on this account: a segment that it has no room for stays on the processors.
+    #[must_use]
+    pub fn drawing_on(self, account: Arc<dyn MemoryBudget + Send>) -> Gpu {
+        self.cache.held().draw_on(account);
+        self
     }
 
     /// The same, with lists of more rows than these walked by all blocks together: for tests.
@@ -144,18 +150,18 @@ impl Gpu {
 
     /// Bytes of images that are on the device.
     pub fn image_bytes(&self) -> u64 {
-        cache::locked(&self.cache).used()
+        self.cache.used()
     }
 
     /// What was copied for images so far.
     pub fn traffic(&self) -> Traffic {
-        cache::locked(&self.cache).traffic()
+        self.cache.held().traffic()
     }
 
     /// Tells that a query waits for the device, so that what it needs is kept there, until the answer is dropped.
     pub fn expect(&self, prepared: &Prepared<'_>) -> Result<Expected, GpuError> {
-        let mut cache = cache::locked(&self.cache);
-        let (program, _) = self.looked_at(&mut cache, prepared, &|_| true)?;
+        let mut cache = self.cache.held_soon()?;
+        let (program, _) = self.looked_at(&mut cache, prepared, &Over::ALL)?;
         Ok(Expected::new(&self.cache, cache.expect(&program.segments)))
     }
 
@@ -171,36 +177,37 @@ impl Gpu {
         prepared: &Prepared<'_>,
         gives: Gives<'_>,
     ) -> Result<Section, GpuError> {
-        self.section_over(prepared, gives, &|_| true)
+        self.section_over(prepared, gives, &Over::ALL)
     }
 
-    /// The same for a version of which these segments are as in the base: the first step that looks at another one ends the section.
+    /// The same over this.
     pub fn section_over(
         &self,
         prepared: &Prepared<'_>,
         gives: Gives<'_>,
-        is_of_base: &IsOfBase<'_>,
+        over: &Over<'_>,
     ) -> Result<Section, GpuError> {
         let Some(mut room) = self.rooms.take() else {
             // Nothing is brought for a query that cannot begin; but one that never can is not to wait.
-            self.looked_at(&mut cache::locked(&self.cache), prepared, is_of_base)?;
+            self.looked_at(&mut *self.cache.held_soon()?, prepared, over)?;
             return Err(GpuError::Busy);
         };
-        let (mut program, lease, ready) = self.placed(prepared, is_of_base)?;
+        let tables = room.tables().bytes();
+        let collapse = |program: &Program| match gives {
+            Gives::Rows | Gives::Sum(_) => None,
+            Gives::Needed if tables < collapse::TABLES_MIN => None,
+            Gives::Needed => ProgramCollapse::of(prepared, program.covered, self.collapses),
+        };
+        let (mut program, lease, ready) = self.placed(prepared, over, &collapse)?;
+        program.collapse = collapse(&program);
         room.keep(lease);
         if let Some(ready) = ready {
             self.device.follow(room.stream(), &ready)?;
         }
         let device = Arc::clone(&self.device);
         let sums = match gives {
-            Gives::Rows => &[],
+            Gives::Rows | Gives::Needed => &[],
             Gives::Sum(columns) => columns,
-            Gives::Needed => {
-                let collapse = ProgramCollapse::of(prepared, program.covered, self.collapses);
-                let has_room = room.tables().bytes() >= collapse::TABLES_MIN;
-                program.collapse = collapse.filter(|_| has_room);
-                &[]
-            }
         };
         Section::new(device, &program, (room, self.long_list), sums)
     }
@@ -209,10 +216,14 @@ impl Gpu {
     fn placed(
         &self,
         prepared: &Prepared<'_>,
-        is_of_base: &IsOfBase<'_>,
+        over: &Over<'_>,
+        collapse: &dyn Fn(&Program) -> Option<ProgramCollapse>,
     ) -> Result<(Program, Lease, Option<Mark>), GpuError> {
-        let mut cache = cache::locked(&self.cache);
-        let (program, are_whole) = self.looked_at(&mut cache, prepared, is_of_base)?;
+        let mut cache = self.cache.held_soon()?;
+        let (program, are_whole) = self.looked_at(&mut cache, prepared, over)?;
+        if !(over.is_worth)(&Outlook::of(&program, collapse(&program).as_ref())) {
+            return Err(GpuError::Unworthy);
+        }
         if are_whole {
             let numbers = cache.pin(&program.segments);
             let ready = cache.ready();
@@ -222,7 +233,7 @@ impl Gpu {
         let lookups = cache::lookups(prepared, &self.snapshot, program.covered);
         let (numbers, pages) = cache.place(&program.segments, &lookups)?;
         let image = &mut |segment| {
-            if !is_of_base(segment) {
+            if !(over.is_of_base)(segment) {
                 return Err(GpuError::Layered);
             }
             Ok(cache.placed(segment, pages.is_some()))
@@ -240,11 +251,11 @@ impl Gpu {
         &self,
         cache: &mut Cache,
         prepared: &Prepared<'_>,
-        is_of_base: &IsOfBase<'_>,
+        over: &Over<'_>,
     ) -> Result<(Program, bool), GpuError> {
         let mut are_whole = true;
         let image = &mut |segment| {
-            if !is_of_base(segment) {
+            if !(over.is_of_base)(segment) {
                 return Err(GpuError::Layered);
             }
             let found = cache.look(segment)?;

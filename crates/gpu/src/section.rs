@@ -18,6 +18,7 @@ use crate::condition::{Operand, ProgramCheck};
 use crate::error::{GpuError, NotCovered};
 use crate::image::Image;
 use crate::layout::{self, BLOCK, COLUMNS};
+use crate::outlook::Outlook;
 use crate::patience::Patience;
 use crate::program::{Program, ProgramSeed, ProgramStep, Whose};
 use crate::rooms::{ARGUMENT_BYTES, Call, Room};
@@ -65,8 +66,7 @@ pub struct Section {
     columns: Vec<(Slot, layout::Column)>,
     /// How equal rows of it become one.
     collapsed: Option<Collapsed>,
-    /// Rows that are expected to be left of all that it walks, where equal ones become one.
-    rows_left: Option<f64>,
+    outlook: Outlook,
     room: Room,
     covered: usize,
     asks_all: bool,
@@ -133,7 +133,7 @@ impl Section {
             seed: written.seed,
             columns: written.columns,
             collapsed: written.collapsed,
-            rows_left: program.collapse.map(|collapse| collapse.rows),
+            outlook: Outlook::of(program, program.collapse.as_ref()),
             room,
             covered: program.covered,
             asks_all: program.asks_all,
@@ -179,9 +179,9 @@ impl Section {
         self.collapsed.as_ref()?.counts.as_ref()
     }
 
-    /// How many rows are expected to be read where its last step is expected to give so many.
-    pub fn expected_rows(&self, rows: f64) -> f64 {
-        self.rows_left.map_or(rows, |left| rows.min(left))
+    /// What it was expected to do.
+    pub fn outlook(&self) -> &Outlook {
+        &self.outlook
     }
 
     /// Times that its graph was launched.

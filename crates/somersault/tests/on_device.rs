@@ -140,6 +140,24 @@ fn only_what_is_wanted_begins_there() {
     }
 }
 
+/// What so many threads do sooner than a launch takes is not the device's, and nothing is brought to it.
+#[test]
+fn what_is_not_worth_it_brings_nothing() {
+    let Some(twin) = twin() else { return };
+    let device = beside(Arc::new(twin), MEMORY, Offload::Auto);
+    let database = loaded(&ring(400, 12), Some(device));
+    let answered = support::answer(&database, HEAVY, 256);
+    assert!(answered.is_ok(), "the processors do it");
+    let before = figures(&database);
+    assert_eq!((before.queries, before.image_bytes), (0, 0));
+    rows(&database, HEAVY);
+    let after = figures(&database);
+    assert!(
+        after.queries == 1 && after.image_bytes > 0,
+        "one thread would take longer"
+    );
+}
+
 #[test]
 fn plans_say_what_ran_there_and_nothing_without_one() {
     let text = ring(100, 4);
@@ -726,4 +744,28 @@ fn a_device_with_less_memory_than_data_finds_the_same() {
     }
     eprintln!("{needed} bytes; copied in three turns {copied:?}");
     assert!(copied[4] <= needed * 2, "what has room is copied once");
+}
+
+/// Pages in this machine's memory are there between queries, so they are drawn on what queries have together.
+#[test]
+fn pages_in_this_machines_memory_are_drawn_on_the_pool() {
+    let Some(twin) = twin() else { return };
+    let text = ring(400, 12);
+    let memory = Memory {
+        images: 4 << 10,
+        ..MEMORY
+    };
+    let device = beside(Arc::new(twin), memory, Offload::Always);
+    let database = loaded(&text, Some(device));
+    let used = || database.pool().used_bytes();
+    assert_eq!(used(), 0);
+    assert_eq!(
+        rows(&database, ASKED[1]),
+        rows(&loaded(&text, None), ASKED[1])
+    );
+    assert_eq!(figures(&database).queries, 1, "it began there");
+    let slab = used();
+    assert!(slab > 0 && slab <= memory.host, "{slab} bytes");
+    rows(&database, ASKED[1]);
+    assert_eq!(used(), slab, "they are taken once");
 }

@@ -1,10 +1,17 @@
 //! Pages in the host's memory: where kernels read a page that is not on the device, and where copies of it begin.
 //!
 //! The memory is pinned: it stays where it is, and the device reaches it. Pinning costs about a millisecond for 4 MiB, so it is
-//! taken in slabs, and none before a segment has no room on the device.
+//! taken in slabs, and none before a segment has no room on the device. Each slab is drawn on an account first, and stays drawn until the
+//! pages are dropped.
 
 use device::{Device, DeviceError, HostRegion};
+use explore::MemoryBudget;
+use explore::limits::Unlimited;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+
+/// What the host's memory is drawn on.
+pub(crate) type Account = Arc<dyn MemoryBudget + Send>;
 
 /// Bytes of a slab at most.
 const SLAB_BYTES: u64 = 64 << 20;
@@ -23,6 +30,16 @@ pub(crate) struct HostPages {
     unpinned: u64,
     slabs: Vec<HostRegion>,
     free: Vec<HostPage>,
+    account: Account,
+    /// Bytes drawn on it.
+    drawn: u64,
+}
+
+impl Drop for HostPages {
+    fn drop(&mut self) {
+        self.slabs.clear();
+        self.account.release(self.drawn);
+    }
 }
 
 impl HostPages {
@@ -33,38 +50,59 @@ impl HostPages {
             unpinned: bytes >> bits,
             slabs: Vec::new(),
             free: Vec::new(),
+            account: Arc::new(Unlimited),
+            drawn: 0,
         }
     }
 
-    /// Pages that can be had.
+    /// Draws what is pinned on this account, from now on. Asserts that nothing is yet.
+    pub(crate) fn draw_on(&mut self, account: Account) {
+        assert_eq!(self.drawn, 0, "what was drawn is another account's");
+        self.account = account;
+    }
+
+    /// Pages that can be had, where the account gives as much.
     pub(crate) fn available(&self) -> u64 {
         self.unpinned + self.free.len() as u64
     }
 
-    /// Takes so many pages, which must be available.
+    /// Takes so many pages; `None`: there are not as many, or the account does not give the memory for them.
     pub(crate) fn take(
         &mut self,
         device: &dyn Device,
         count: usize,
-    ) -> Result<Vec<HostPage>, DeviceError> {
-        while self.free.len() < count {
-            self.pin(device)?;
+    ) -> Result<Option<Vec<HostPage>>, DeviceError> {
+        if self.available() < count as u64 {
+            return Ok(None);
         }
-        Ok(self.free.split_off(self.free.len() - count))
+        while self.free.len() < count {
+            if !self.pin(device)? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(self.free.split_off(self.free.len() - count)))
     }
 
-    fn pin(&mut self, device: &dyn Device) -> Result<(), DeviceError> {
+    /// Pins a slab more; `false`: the account does not give that much.
+    fn pin(&mut self, device: &dyn Device) -> Result<bool, DeviceError> {
         let most = (SLAB_BYTES >> self.bits).max(1);
         let pages = self.unpinned.min(most);
         assert!(pages > 0, "the caller has asked what is available");
-        let region = device.stage(pages << self.bits)?;
+        let bytes = pages << self.bits;
+        if self.account.try_reserve(bytes).is_err() {
+            return Ok(false);
+        }
+        let region = device
+            .stage(bytes)
+            .inspect_err(|_| self.account.release(bytes))?;
+        self.drawn += bytes;
         self.unpinned -= pages;
         let slab = self.slabs.len() as u32;
         self.slabs.push(region);
         let places = (0..pages as u32).rev();
         self.free
             .extend(places.map(|place| HostPage { slab, place }));
-        Ok(())
+        Ok(true)
     }
 
     /// Takes pages back.
@@ -89,5 +127,68 @@ impl HostPages {
         let (slab, at) = self.place(page);
         let from = (at / 8) as usize;
         &slab.words()[from..from + (1 << self.bits) / 8]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use device::twin::Twin;
+    use explore::MemoryExceeded;
+    use std::sync::atomic::Ordering;
+
+    /// So many bytes are left.
+    struct Left(AtomicU64);
+
+    impl MemoryBudget for Left {
+        fn try_reserve(&self, bytes: u64) -> Result<(), MemoryExceeded> {
+            let take = |left: u64| left.checked_sub(bytes);
+            let taken = self
+                .0
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
+            taken.map(|_| ()).map_err(|used| MemoryExceeded {
+                limit_bytes: used,
+                used_bytes: 0,
+                of_all: true,
+            })
+        }
+
+        fn release(&self, bytes: u64) {
+            self.0.fetch_add(bytes, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn slabs_are_drawn_on_the_account_until_the_pages_are_gone() {
+        let Ok(twin) = Twin::new(1 << 30, 1) else {
+            eprintln!("SKIPPED: there is no host twin");
+            return;
+        };
+        let all = 100 << 20;
+        let left = Arc::new(Left(AtomicU64::new(all)));
+        let mut pages = HostPages::new(20, 1 << 30);
+        pages.draw_on(Arc::<Left>::clone(&left));
+        let first = pages.take(&twin, 60).expect("nothing fails");
+        let first = first.expect("the account has a slab");
+        assert_eq!(left.0.load(Ordering::Relaxed), all - SLAB_BYTES);
+        let more = pages.take(&twin, 5).expect("nothing fails");
+        assert!(more.is_none(), "a second slab is more than is left");
+        assert_eq!(left.0.load(Ordering::Relaxed), all - SLAB_BYTES);
+        pages.release(first);
+        let again = pages.take(&twin, 64).expect("nothing fails");
+        assert!(again.is_some(), "what was given back is there");
+        drop(pages);
+        assert_eq!(left.0.load(Ordering::Relaxed), all);
+        let failing = Twin::new(1 << 30, 1).expect("there is one").failing(
+            0,
+            device::DeviceError::Refused {
+                call: "stage",
+                reason: "as planned".to_owned(),
+            },
+        );
+        let mut pages = HostPages::new(20, 1 << 30);
+        pages.draw_on(Arc::<Left>::clone(&left));
+        assert!(pages.take(&failing, 1).is_err(), "it is refused");
+        assert_eq!(left.0.load(Ordering::Relaxed), all, "and nothing is drawn");
     }
 }

@@ -1,7 +1,7 @@
 //! What a section has of the cache while it is there: its segments stay where they are.
 
-use super::Cache;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use super::shared::{Ended, Shared};
+use std::sync::Arc;
 
 /// How kernels find what lies in pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,16 +12,7 @@ pub(crate) struct Pages {
     pub(crate) bits: u32,
 }
 
-/// The cache, which sections that outlive the [`Gpu`](crate::Gpu) have, too.
-pub(crate) type Shared = Arc<Mutex<Cache>>;
-
-/// Locks the cache.
-pub(crate) fn locked(cache: &Shared) -> MutexGuard<'_, Cache> {
-    // A segment is said to be somewhere once it is whole there; one that a panic left out is brought again.
-    cache.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Pins segments until it is dropped, which must not happen while the cache is locked.
+/// Pins segments until it is dropped.
 pub(crate) struct Lease {
     cache: Shared,
     numbers: Vec<u32>,
@@ -46,7 +37,8 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        locked(&self.cache).unpin(&self.numbers);
+        let numbers = std::mem::take(&mut self.numbers);
+        self.cache.has_ended(Ended::Section(numbers));
     }
 }
 
@@ -67,6 +59,6 @@ impl Expected {
 
 impl Drop for Expected {
     fn drop(&mut self) {
-        locked(&self.cache).not_expected(self.query);
+        self.cache.has_ended(Ended::Waiting(self.query));
     }
 }

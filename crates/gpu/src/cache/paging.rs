@@ -73,8 +73,7 @@ impl Cache {
     pub(super) fn make_paged(&mut self, number: u32) -> Result<(), GpuError> {
         let outline = Arc::clone(&self.entries[number as usize].outline);
         let count = self.arena.frames_of(outline.data_bytes());
-        self.make_host_room(count as u64, outline.bytes())?;
-        let host = self.host.take(&*self.device, count)?;
+        let host = self.host_pages(count, outline.bytes())?;
         let directory = match self.directory(number) {
             Ok(directory) => directory,
             Err(error) => {
@@ -94,10 +93,13 @@ impl Cache {
         filled
     }
 
-    /// Lets paged segments go that no section looks at until so many host pages can be had.
-    fn make_host_room(&mut self, pages: u64, bytes: u64) -> Result<(), GpuError> {
+    /// So many host pages; paged segments that no section looks at go until these can be had.
+    fn host_pages(&mut self, count: usize, bytes: u64) -> Result<Vec<HostPage>, GpuError> {
         let distances = self.distances();
-        while self.host.available() < pages {
+        loop {
+            if let Some(pages) = self.host.take(&*self.device, count)? {
+                return Ok(pages);
+            }
             let candidates = self.candidates(|entry| matches!(entry.place, Place::Paged(_)));
             let Some(number) = self.replacement.first_to_go(&candidates, &distances) else {
                 return Err(GpuError::NoRoom {
@@ -110,7 +112,6 @@ impl Cache {
             };
             self.forget(number)?;
         }
-        Ok(())
     }
 
     /// Segments that no section looks at.
@@ -185,12 +186,11 @@ impl Cache {
         };
         let (outline, run) = (Arc::clone(outline), run.clone());
         let count = self.arena.frames_of(outline.data_bytes());
-        if self.host.available() < count as u64 {
-            return Ok(false);
-        }
         let raw = self.snapshot.raw_segment_again(*key)?;
         let raw = raw.expect("a segment that has an outline");
-        let host = self.host.take(&*self.device, count)?;
+        let Some(host) = self.host.take(&*self.device, count)? else {
+            return Ok(false);
+        };
         let contents = Contents::of(&raw, &outline);
         self.fill_pages(&contents, outline.directory_bytes(), &host);
         self.traffic.hosted_bytes += outline.data_bytes();

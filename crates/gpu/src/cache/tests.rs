@@ -544,3 +544,44 @@ fn queries_in_turns_come_to_rest_and_make_way_for_others() {
     }
     assert!(moved > 0);
 }
+
+/// A segment is brought for a second; who begins meanwhile is told so, and who ends does not wait.
+#[test]
+fn nobody_waits_for_whoever_has_the_cache() {
+    let Ok(device) = Twin::new(1 << 28, 3) else {
+        eprintln!("SKIPPED: there is no host twin");
+        return;
+    };
+    let options = CacheOptions::default();
+    let Model { cache, keys, .. } = Model::new(3, device, options, 1 << 20, 1 << 20);
+    let shared: Shared = Arc::new(SharedCache::new(cache));
+    let lookups = Lookups::new();
+    let (numbers, _) = shared
+        .held()
+        .place(&keys[..2], &lookups)
+        .expect("there is room");
+    let query = shared.held().expect(&keys[..1]);
+    let pins = |cache: &Cache| {
+        numbers
+            .iter()
+            .map(|&it| cache.entries[it as usize].pins)
+            .sum::<u32>()
+    };
+    let lease = Lease::new(&shared, numbers.clone(), None);
+    let waiting = Expected::new(&shared, query);
+    let held = shared.held();
+    let other = Arc::clone(&shared);
+    let ended = std::thread::spawn(move || {
+        let begun = other.held_soon().map(drop);
+        assert!(matches!(begun, Err(GpuError::Busy)), "{begun:?}");
+        drop((lease, waiting));
+    });
+    ended.join().expect("it ends, though the cache is in hand");
+    assert_eq!(pins(&held), 2, "nobody else changes what is in hand");
+    assert!(!held.coming.distances().is_empty());
+    drop(held);
+    let held = shared.held_soon().expect("nobody has it");
+    assert_eq!(pins(&held), 0, "what ended meanwhile is put down");
+    assert!(held.coming.distances().is_empty());
+    assert!(held.used() > 0 && shared.used() == held.used());
+}

@@ -1,0 +1,53 @@
+//! What a section would do, before anything is brought to the device for it.
+
+use crate::collapse::ProgramCollapse;
+use crate::program::Program;
+use store::SegmentKey;
+
+/// What a section is over, and whether it is wanted.
+pub struct Over<'o> {
+    /// Whether a segment of the version that is walked is as in the base: the first step that looks at another one ends the section.
+    pub is_of_base: &'o dyn Fn(SegmentKey) -> bool,
+    /// Whether what the device would do is worth it ([`GpuError::Unworthy`](crate::GpuError::Unworthy)): asked before segments are brought.
+    pub is_worth: &'o dyn Fn(&Outlook) -> bool,
+}
+
+impl Over<'_> {
+    /// The base, whatever is gained.
+    pub const ALL: Over<'static> = Over {
+        is_of_base: &|_| true,
+        is_worth: &|_| true,
+    };
+}
+
+/// See the head of this file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outlook {
+    /// Steps of the plan, from the first on.
+    pub covered: usize,
+    /// Columns of the rows that are read.
+    pub columns: usize,
+    /// Rows that are expected to be left, where equal ones become one.
+    rows_left: Option<f64>,
+}
+
+impl Outlook {
+    /// What a program does whose equal rows become one so.
+    pub(crate) fn of(program: &Program, collapse: Option<&ProgramCollapse>) -> Outlook {
+        let columns = match program.steps.last() {
+            Some(step) => step.keep.len(),
+            None => usize::from(program.slot.is_some()),
+        };
+        let counts = collapse.is_some_and(|collapse| collapse.counted);
+        Outlook {
+            covered: program.covered,
+            columns: columns + usize::from(counts),
+            rows_left: collapse.map(|collapse| collapse.rows),
+        }
+    }
+
+    /// How many rows are expected to be read where its last step is expected to give so many.
+    pub fn expected_rows(&self, rows: f64) -> f64 {
+        self.rows_left.map_or(rows, |left| rows.min(left))
+    }
+}
