@@ -4,6 +4,8 @@
 
 #[path = "all/at_data.rs"]
 mod at_data;
+#[path = "all/benchmarks.rs"]
+mod benchmarks;
 #[path = "all/conformance.rs"]
 mod conformance;
 #[path = "all/drive.rs"]

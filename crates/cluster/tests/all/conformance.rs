@@ -58,22 +58,44 @@ impl Service for Endpoints {
     }
 }
 
+/// Nodes, mode, what their parts are like, and what carries their bytes.
+type Way = (u16, Mode, Form, fn(u16) -> (Drive, Vec<Arc<dyn Fabric>>));
+
+/// The ways of an ordinary run.
+const SOME: [Way; 5] = [
+    (1, Mode::ForkJoin, Form::Plain, Drive::local),
+    (3, Mode::ForkJoin, Form::Plain, Drive::local),
+    (3, Mode::InPlace, Form::Plain, Drive::local),
+    (3, Mode::InPlace, Form::Stored, Drive::local),
+    (2, Mode::Dynamic, Form::Plain, Drive::local),
+];
+
+/// Those of a long one: all, over sockets those of three nodes alone, which take a third of a second to find each other.
+fn all_ways() -> Vec<Way> {
+    let mut ways: Vec<Way> = Vec::new();
+    for mode in MODES {
+        for number in [1, 2, 3, 8] {
+            for form in [Form::Plain, Form::Stored] {
+                ways.push((number, mode, form, Drive::local));
+                ways.push((number, mode, form, |nodes| Drive::sim(nodes, 3)));
+            }
+        }
+        ways.push((3, mode, Form::Stored, Drive::tcp));
+    }
+    ways
+}
+
 #[test]
 fn the_suites_hold_over_parts() {
     hold(|case, text, services| {
         let endpoints = Arc::new(Endpoints(Arc::new(services)));
         let dataset = suite::data::dataset(case)?;
-        for (number, mode, form) in [
-            (1, Mode::ForkJoin, Form::Plain),
-            (3, Mode::ForkJoin, Form::Plain),
-            (3, Mode::InPlace, Form::Plain),
-            (3, Mode::InPlace, Form::Stored),
-            (2, Mode::Dynamic, Form::Plain),
-        ] {
+        let cases: &[Way] = if seeds::is_long() { &all_ways() } else { &SOME };
+        for &(number, mode, form, carried) in cases {
             let service = Some(Arc::clone(&endpoints) as Arc<dyn Service + Send>);
             let matter = Matter::new(&dataset, number, service);
             let matter = matter.in_form(form, ReadPolicy::OneSided);
-            let world = World::of(Drive::local(number), matter).expecting_many();
+            let world = World::of(carried(number), matter).expecting_many();
             let home = text.len() % usize::from(number);
             let results = world.answer(text, Some(case.base()), home, mode)?;
             let verdict: Verdict = suite::compare::check(&ExpectedResults::of(case)?, &results);
