@@ -476,9 +476,23 @@ fn counts_read_no_rows() {
 /// Where groups are made of a device's rows, or each row is wanted once, rows that are equal come as one, whoever walks beside it.
 #[test]
 fn equal_rows_come_as_one() {
-    let text = ring(1000, 8);
+    let mut text = ring(1000, 8);
+    for vertex in 0..1000 {
+        let value = match vertex % 3 {
+            0 => format!(
+                "\"{}.5\"^^<http://www.w3.org/2001/XMLSchema#decimal>",
+                vertex % 11
+            ),
+            _ => format!(
+                "\"{}\"^^<http://www.w3.org/2001/XMLSchema#integer>",
+                vertex % 7
+            ),
+        };
+        let _ = writeln!(text, "<urn:n{vertex}> <urn:v> {value} .");
+    }
     let on_processors = loaded(&text, None);
     let pattern = "{ ?a <urn:p> ?b . ?b <urn:p> ?c }";
+    let valued = "{ ?a <urn:p> ?b . ?b <urn:p> ?c . ?b <urn:v> ?v }";
     for (query, left) in [
         (format!("SELECT DISTINCT ?c {pattern}"), Some(1000)),
         (
@@ -496,6 +510,16 @@ fn equal_rows_come_as_one() {
             None,
         ),
         (format!("SELECT (COUNT(DISTINCT *) AS ?n) {pattern}"), None),
+        (
+            format!("SELECT (SUM(?v) AS ?s) (AVG(?v) AS ?m) (MAX(?v) AS ?x) {valued}"),
+            Some(18),
+        ),
+        (
+            format!(
+                "SELECT ?b (SUM(?v) AS ?s) (AVG(DISTINCT ?v) AS ?m) (SUM(?b) AS ?e) {valued} GROUP BY ?b"
+            ),
+            Some(1000),
+        ),
         // Each value counts, however often it comes.
         (
             format!("SELECT ?b (GROUP_CONCAT(?b) AS ?t) {pattern} GROUP BY ?b"),

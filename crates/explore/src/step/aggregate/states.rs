@@ -127,8 +127,7 @@ impl<'a> States<'a> {
     ) -> Result<(), WalkError> {
         match self {
             States::Counts(counts) => {
-                let one = |row: u32| values.counts.map_or(1, |counts| counts[row as usize]);
-                values.for_each_bound(|group, row| *counts.get_mut(group) += one(row));
+                values.for_each_bound(|group, row| *counts.get_mut(group) += values.times(row));
                 Ok(())
             }
             States::Samples(ids) => sample(ids, values, terms),
@@ -219,6 +218,12 @@ enum RowValues<'v, 'b> {
 }
 
 impl<'v, 'b> Values<'v, 'b> {
+    /// How many rows a row of the batch stands for.
+    #[inline]
+    fn times(&self, row: u32) -> u64 {
+        self.counts.map_or(1, |counts| counts[row as usize])
+    }
+
     /// Calls back for each row that has a value, with its group.
     fn for_each_bound(&self, mut each: impl FnMut(usize, u32)) {
         let group = |row: u32| self.groups[row as usize] as usize;
@@ -333,7 +338,8 @@ impl Sums {
                     match inline_integer(ids[row as usize]) {
                         Some(value) => {
                             let group = values.groups[row as usize] as usize;
-                            self.groups.get_mut(group).add_whole(value);
+                            let times = values.times(row);
+                            self.groups.get_mut(group).add_whole(value, times);
                         }
                         None => rest.push(row),
                     }
@@ -352,8 +358,17 @@ impl Sums {
                 return Err(error);
             }
         };
-        values.for_each_value(rows, &operand, |group, _, value| {
-            self.add_value(group, value, meter)
+        values.for_each_value(rows, &operand, |group, row, value| {
+            let mut left = values.times(row);
+            if let Some(Value::Scalar(Scalar::Integer(value), _)) = value {
+                self.groups.get_mut(group).add_whole(*value, left);
+                left = 0;
+            }
+            // Each is added by itself, as where each had a row of its own.
+            for _ in 0..left {
+                self.add_other(group, value, meter)?;
+            }
+            Ok(())
         })
     }
 
@@ -365,29 +380,24 @@ impl Sums {
         for &row in values.rows {
             if let Some(value) = inline_integer(ids[row as usize]) {
                 let sum = self.groups.get_mut(values.groups[row as usize] as usize);
-                sum.whole -= i128::from(value);
-                sum.count -= 1;
+                let times = values.times(row);
+                sum.whole -= i128::from(value) * i128::from(times);
+                sum.count -= times;
             }
         }
     }
 
-    fn add_value(
+    /// Adds what is no integer of 64 bits.
+    fn add_other(
         &mut self,
         group: usize,
         value: Option<&Value<'_>>,
         meter: &mut Meter<'_>,
     ) -> Result<(), WalkError> {
         let sum = self.groups.get_mut(group);
-        let value = match value {
-            Some(Value::Scalar(Scalar::Integer(value), _)) => {
-                sum.add_whole(*value);
-                return Ok(());
-            }
-            Some(value) if value.is_numeric() => value,
-            _ => {
-                sum.other = Other::Failed;
-                return Ok(());
-            }
+        let Some(value) = value.filter(|value| value.is_numeric()) else {
+            sum.other = Other::Failed;
+            return Ok(());
         };
         meter.spend(effort_of(value))?;
         sum.count += 1;
@@ -460,9 +470,9 @@ impl Sums {
 
 impl Sum {
     #[inline]
-    fn add_whole(&mut self, value: i64) {
-        self.whole += i128::from(value);
-        self.count += 1;
+    fn add_whole(&mut self, value: i64, times: u64) {
+        self.whole += i128::from(value) * i128::from(times);
+        self.count += times;
     }
 }
 
