@@ -171,6 +171,14 @@ u64 twin_wait(TwinWait kind, u64 value, u32 lane) {
     return machine.fibers[machine.running].value;
 }
 
+void twin_pause() {
+    if (draw() % 4 != 0) return;
+    u32 own = machine.running;
+    machine.fibers[own].state = TWIN_READY;
+    machine.ready.push_back(own);
+    enter(machine.fibers[own].context, machine.scheduler);
+}
+
 #include "walk.cu"
 #include "paged.cu"
 #include "meet.cu"

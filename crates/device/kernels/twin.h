@@ -23,6 +23,8 @@ extern thread_local TwinThread twin_now;
 // What a fiber waits for, and what it gives and gets.
 enum TwinWait { TWIN_READY, TWIN_BARRIER, TWIN_SHUFFLE_UP, TWIN_DONE };
 u64 twin_wait(TwinWait kind, u64 value, u32 lane);
+// Lets other fibers of the block go on now and then: what a thread has looked at may be another's by the time it writes.
+void twin_pause();
 
 DEVICE u32 thread_of_block() { return twin_now.thread; }
 DEVICE u32 block_of_grid() { return twin_now.block; }
@@ -38,7 +40,11 @@ DEVICE u64 add_at(u64* place, u64 value) {
 DEVICE void raise_at(u64* place, u64 value) {
     if (*place < value) *place = value;
 }
-DEVICE u64 peek_at(const u64* place) { return *place; }
+DEVICE u64 peek_at(const u64* place) {
+    u64 found = *place;
+    twin_pause();
+    return found;
+}
 DEVICE u64 exchange_at(u64* place, u64 expected, u64 value) {
     u64 before = *place;
     if (before == expected) *place = value;

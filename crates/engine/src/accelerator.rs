@@ -50,6 +50,9 @@ const FIRST_STRIP_NS: f64 = 2e6;
 /// How long a strip may take, which is made to take some milliseconds. A device that needs longer is taken for lost.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 
+/// The part of the pool of queries, one in so many, that pages in this machine's memory may have, whatever they are configured to: they stay.
+const POOL_SHARE: u64 = 2;
+
 /// How long a query waits until another one leaves its room, at most, and between two looks.
 const WAIT_MAX: Duration = Duration::from_millis(20);
 pub(crate) const NAP: Duration = Duration::from_micros(20);
@@ -416,7 +419,10 @@ impl OpenDevice {
             self.memory,
         )?;
         let gpu = Arc::new(match pool {
-            Some(pool) => gpu.drawing_on(Arc::new(Budget::new(pool, u64::MAX))),
+            Some(pool) => {
+                let most = pool.limit_bytes() / POOL_SHARE;
+                gpu.drawing_on(Arc::new(Budget::new(pool, most)))
+            }
             None => gpu,
         });
         *held = Some(Arc::clone(&gpu));

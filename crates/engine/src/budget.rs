@@ -65,7 +65,7 @@ impl Pool {
         })
     }
 
-    /// Bytes that queries hold now.
+    /// Bytes that queries hold now, and pages of a GPU in this machine.
     pub fn used_bytes(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
     }

@@ -22,22 +22,22 @@ use support::filters::{literal, tagged, text};
 use support::{DEFAULT, PlainTerms, Quad, Random, constants};
 
 const ROW: Slot = Slot(0);
-const KEY: Slot = Slot(1);
-const VALUE: Slot = Slot(2);
-const RESULT: Slot = Slot(3);
+pub(crate) const KEY: Slot = Slot(1);
+pub(crate) const VALUE: Slot = Slot(2);
+pub(crate) const RESULT: Slot = Slot(3);
 
 fn iri(name: &str) -> Term {
     NamedNode::new_unchecked(format!("ex:{name}")).into()
 }
 
 /// Rows of two terms, as edges of one subject for each row.
-struct Table {
-    lexicon: PlainTerms,
-    quads: Vec<Quad>,
+pub(crate) struct Table {
+    pub(crate) lexicon: PlainTerms,
+    pub(crate) quads: Vec<Quad>,
 }
 
 impl Table {
-    fn new(rows: &[(Term, Term)]) -> Table {
+    pub(crate) fn new(rows: &[(Term, Term)]) -> Table {
         let mut lexicon = PlainTerms::default();
         let [key, value] = [iri("key"), iri("value")].map(|term| lexicon.id(&term));
         let mut quads = Vec::new();
@@ -52,7 +52,7 @@ impl Table {
 
     /// `?row ex:key ?key ; ex:value ?value`, then the aggregation.
     #[allow(clippy::unused_self, reason = "reads like its kin")]
-    fn plan(&self, keep: &[Slot], action: Action, result: &[Slot]) -> Plan {
+    pub(crate) fn plan(&self, keep: &[Slot], action: Action, result: &[Slot]) -> Plan {
         let step = |action, keep: &[Slot]| Step {
             action,
             keep: keep.to_vec(),
@@ -132,7 +132,7 @@ impl Table {
     }
 
     /// One aggregate for each key.
-    fn by_key(
+    pub(crate) fn by_key(
         &self,
         function: &AggregateFunction,
         argument: Option<Expression>,
@@ -160,7 +160,7 @@ impl Table {
     }
 }
 
-fn functions() -> Vec<AggregateFunction> {
+pub(crate) fn functions() -> Vec<AggregateFunction> {
     vec![
         AggregateFunction::Count,
         AggregateFunction::Sum,
@@ -173,7 +173,7 @@ fn functions() -> Vec<AggregateFunction> {
 }
 
 /// Values that `spareval` keeps as they are written, of one kind each.
-fn kinds() -> Vec<Vec<Term>> {
+pub(crate) fn kinds() -> Vec<Vec<Term>> {
     let typed = |datatype: &str, forms: &[&str]| -> Vec<Term> {
         forms.iter().map(|form| literal(form, datatype)).collect()
     };
@@ -205,7 +205,7 @@ fn kinds() -> Vec<Vec<Term>> {
     ]
 }
 
-fn random_rows(random: &mut Random, values: &[Term], count: usize) -> Vec<(Term, Term)> {
+pub(crate) fn random_rows(random: &mut Random, values: &[Term], count: usize) -> Vec<(Term, Term)> {
     let row = |_| {
         let key = iri(&format!("k{}", random.below(3)));
         (key, values[random.below(values.len())].clone())

@@ -5,6 +5,7 @@
 
 mod aggregate;
 mod blocks;
+mod equal_rows;
 mod execution;
 mod expression;
 mod functions;

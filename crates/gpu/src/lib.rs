@@ -187,18 +187,26 @@ impl Gpu {
         gives: Gives<'_>,
         over: &Over<'_>,
     ) -> Result<Section, GpuError> {
-        let Some(mut room) = self.rooms.take() else {
-            // Nothing is brought for a query that cannot begin; but one that never can is not to wait.
-            self.looked_at(&mut *self.cache.held_soon()?, prepared, over)?;
-            return Err(GpuError::Busy);
-        };
-        let tables = room.tables().bytes();
+        let room = self.rooms.take();
+        let tables = self.rooms.tables();
         let collapse = |program: &Program| match gives {
             Gives::Rows | Gives::Sum(_) => None,
             Gives::Needed if tables < collapse::TABLES_MIN => None,
             Gives::Needed => ProgramCollapse::of(prepared, program.covered, self.collapses),
         };
-        let (mut program, lease, ready) = self.placed(prepared, over, &collapse)?;
+        let is_worth =
+            |program: &Program| (over.is_worth)(&Outlook::of(program, collapse(program).as_ref()));
+        let Some(mut room) = room else {
+            // Nothing is brought for a query that cannot begin; but one that never can, or gains nothing, is not to wait.
+            let (program, _) = self.looked_at(&mut *self.cache.held_soon()?, prepared, over)?;
+            let why = if is_worth(&program) {
+                GpuError::Busy
+            } else {
+                GpuError::Unworthy
+            };
+            return Err(why);
+        };
+        let (mut program, lease, ready) = self.placed(prepared, over, &is_worth)?;
         program.collapse = collapse(&program);
         room.keep(lease);
         if let Some(ready) = ready {
@@ -209,7 +217,7 @@ impl Gpu {
             Gives::Rows | Gives::Needed => &[],
             Gives::Sum(columns) => columns,
         };
-        Section::new(device, &program, (room, self.long_list), sums)
+        Section::new(device, &mut program, (room, self.long_list), sums)
     }
 
     /// A program over segments that stay where they are, and the mark behind which they are there.
@@ -217,13 +225,14 @@ impl Gpu {
         &self,
         prepared: &Prepared<'_>,
         over: &Over<'_>,
-        collapse: &dyn Fn(&Program) -> Option<ProgramCollapse>,
+        is_worth: &dyn Fn(&Program) -> bool,
     ) -> Result<(Program, Lease, Option<Mark>), GpuError> {
         let mut cache = self.cache.held_soon()?;
         let (program, are_whole) = self.looked_at(&mut cache, prepared, over)?;
-        if !(over.is_worth)(&Outlook::of(&program, collapse(&program).as_ref())) {
+        if !is_worth(&program) {
             return Err(GpuError::Unworthy);
         }
+        let could_cover = program.covered;
         if are_whole {
             let numbers = cache.pin(&program.segments);
             let ready = cache.ready();
@@ -243,7 +252,12 @@ impl Gpu {
         drop(cache);
         // Dropped, if there is no program, when nobody has the cache.
         let lease = Lease::new(&self.cache, numbers, pages);
-        Ok((program?, lease, ready))
+        let program = program?;
+        // What lies in pages is not looked at by all kernels.
+        if program.covered < could_cover && !is_worth(&program) {
+            return Err(GpuError::Unworthy);
+        }
+        Ok((program, lease, ready))
     }
 
     /// A program over segments as they are, and whether all of them lie on the device whole, so that it may run.

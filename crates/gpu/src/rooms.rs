@@ -30,6 +30,8 @@ pub(crate) type Call = (Kernel, u32, usize);
 
 /// See the head of this file.
 pub(crate) struct Rooms {
+    /// Bytes for tables in each.
+    tables: u64,
     places: Arc<Mutex<Vec<Place>>>,
     device: Arc<dyn Device>,
 }
@@ -88,9 +90,15 @@ impl Rooms {
         };
         let places: Vec<Place> = (0..count).map(place).collect::<Result<_, DeviceError>>()?;
         Ok(Rooms {
+            tables,
             places: Arc::new(Mutex::new(places)),
             device: Arc::clone(device),
         })
+    }
+
+    /// Bytes for tables in each.
+    pub(crate) fn tables(&self) -> u64 {
+        self.tables
     }
 
     /// A room, where one is free.

@@ -90,17 +90,22 @@ struct Table {
 }
 
 impl Section {
-    /// Gives a program its memory and records its launches; each sums these columns of the last table up.
+    /// Gives a program its memory and records its launches; each sums these columns of the last table up. Equal rows stay as they are where there
+    /// is no room for the arguments of that.
     pub(crate) fn new(
         device: Arc<dyn Device>,
-        program: &Program,
+        program: &mut Program,
         (mut room, long_list): (Room, u64),
         sums: &[Slot],
     ) -> Result<Section, GpuError> {
         let mut writer = Writer::new(program, room.tables(), room.posted().address());
+        let is_too_long = |writer: &Writer| writer.bytes() + writer.hub_bytes() > ARGUMENT_BYTES;
+        if is_too_long(&writer) && program.collapse.take().is_some() {
+            writer = Writer::new(program, room.tables(), room.posted().address());
+        }
         writer.long_list = long_list;
         writer.pages = room.pages();
-        if writer.bytes() + writer.hub_bytes() > ARGUMENT_BYTES {
+        if is_too_long(&writer) {
             return Err(GpuError::TooManySteps {
                 steps: program.steps.len(),
             });

@@ -473,11 +473,10 @@ fn counts_read_no_rows() {
     }
 }
 
-/// Where groups are made of a device's rows, or each row is wanted once, rows that are equal come as one, whoever walks beside it.
-#[test]
-fn equal_rows_come_as_one() {
-    let mut text = ring(1000, 8);
-    for vertex in 0..1000 {
+/// A ring whose vertices have values, integers and decimals.
+fn valued(vertices: u32) -> String {
+    let mut text = ring(vertices, 8);
+    for vertex in 0..vertices {
         let value = match vertex % 3 {
             0 => format!(
                 "\"{}.5\"^^<http://www.w3.org/2001/XMLSchema#decimal>",
@@ -490,6 +489,13 @@ fn equal_rows_come_as_one() {
         };
         let _ = writeln!(text, "<urn:n{vertex}> <urn:v> {value} .");
     }
+    text
+}
+
+/// Where groups are made of a device's rows, or each row is wanted once, rows that are equal come as one, whoever walks beside it.
+#[test]
+fn equal_rows_come_as_one() {
+    let text = valued(1000);
     let on_processors = loaded(&text, None);
     let pattern = "{ ?a <urn:p> ?b . ?b <urn:p> ?c }";
     let valued = "{ ?a <urn:p> ?b . ?b <urn:p> ?c . ?b <urn:v> ?v }";
@@ -782,7 +788,6 @@ fn pages_in_this_machines_memory_are_drawn_on_the_pool() {
     let device = beside(Arc::new(twin), memory, Offload::Always);
     let database = loaded(&text, Some(device));
     let used = || database.pool().used_bytes();
-    assert_eq!(used(), 0);
     assert_eq!(
         rows(&database, ASKED[1]),
         rows(&loaded(&text, None), ASKED[1])

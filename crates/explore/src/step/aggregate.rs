@@ -92,7 +92,7 @@ impl<'a> AggregatePolicy<'a> {
     /// How rows that are equal in all columns may come as one: an aggregate that takes each value once does not need their number, counts and sums do, and
     /// texts are joined one by one. What an expression gives may differ from row to row.
     pub(crate) fn collapse(&self) -> Option<Collapse> {
-        use AggregateFunction::{Avg, Count, Max, Min, Sample, Sum};
+        use AggregateFunction::{Avg, Count, GroupConcat, Max, Min, Sample, Sum};
         let mut collapse = Collapse::Once;
         for aggregate in &self.aggregates {
             let is_column = matches!(aggregate.argument, None | Some(Computation::Slot(_)));
@@ -101,7 +101,7 @@ impl<'a> AggregatePolicy<'a> {
                 _ if aggregate.distinct.is_some() => {}
                 Min | Max | Sample => {}
                 Count | Sum | Avg => collapse = Collapse::Counted,
-                _ => return None,
+                GroupConcat(_) => return None,
             }
         }
         Some(collapse)

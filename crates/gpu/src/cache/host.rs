@@ -33,6 +33,8 @@ pub(crate) struct HostPages {
     account: Account,
     /// Bytes drawn on it.
     drawn: u64,
+    /// Whether it did not give the last ones.
+    is_refused: bool,
 }
 
 impl Drop for HostPages {
@@ -52,6 +54,7 @@ impl HostPages {
             free: Vec::new(),
             account: Arc::new(Unlimited),
             drawn: 0,
+            is_refused: false,
         }
     }
 
@@ -66,6 +69,12 @@ impl HostPages {
         self.unpinned + self.free.len() as u64
     }
 
+    /// Whether so many could be had if this many were given back: of what the account has refused nothing is counted on.
+    pub(crate) fn may_have(&self, count: usize, given_back: usize) -> bool {
+        let unpinned = if self.is_refused { 0 } else { self.unpinned };
+        count as u64 <= unpinned + (self.free.len() + given_back) as u64
+    }
+
     /// Takes so many pages; `None`: there are not as many, or the account does not give the memory for them.
     pub(crate) fn take(
         &mut self,
@@ -76,22 +85,24 @@ impl HostPages {
             return Ok(None);
         }
         while self.free.len() < count {
-            if !self.pin(device)? {
+            if !self.pin(device, count - self.free.len())? {
                 return Ok(None);
             }
         }
         Ok(Some(self.free.split_off(self.free.len() - count)))
     }
 
-    /// Pins a slab more; `false`: the account does not give that much.
-    fn pin(&mut self, device: &dyn Device) -> Result<bool, DeviceError> {
-        let most = (SLAB_BYTES >> self.bits).max(1);
-        let pages = self.unpinned.min(most);
-        assert!(pages > 0, "the caller has asked what is available");
-        let bytes = pages << self.bits;
-        if self.account.try_reserve(bytes).is_err() {
+    /// Pins a slab more, or as many pages as are missing where the account does not give that much; `false`: not even that.
+    fn pin(&mut self, device: &dyn Device, missing: usize) -> Result<bool, DeviceError> {
+        let most = self.unpinned.min((SLAB_BYTES >> self.bits).max(1));
+        assert!(most > 0, "the caller has asked what is available");
+        let gives = |pages: &u64| self.account.try_reserve(pages << self.bits).is_ok();
+        let pages = [most, most.min(missing as u64)].into_iter().find(gives);
+        self.is_refused = pages.is_none();
+        let Some(pages) = pages else {
             return Ok(false);
-        }
+        };
+        let bytes = pages << self.bits;
         let region = device
             .stage(bytes)
             .inspect_err(|_| self.account.release(bytes))?;
@@ -172,10 +183,16 @@ mod tests {
         let first = first.expect("the account has a slab");
         assert_eq!(left.0.load(Ordering::Relaxed), all - SLAB_BYTES);
         let more = pages.take(&twin, 5).expect("nothing fails");
-        assert!(more.is_none(), "a second slab is more than is left");
-        assert_eq!(left.0.load(Ordering::Relaxed), all - SLAB_BYTES);
+        assert!(
+            more.is_some(),
+            "one page is missing, and there is room for it"
+        );
+        assert_eq!(left.0.load(Ordering::Relaxed), all - SLAB_BYTES - (1 << 20));
+        let more = pages.take(&twin, 40).expect("nothing fails");
+        assert!(more.is_none(), "forty are more than are left");
+        assert_eq!(left.0.load(Ordering::Relaxed), all - SLAB_BYTES - (1 << 20));
         pages.release(first);
-        let again = pages.take(&twin, 64).expect("nothing fails");
+        let again = pages.take(&twin, 60).expect("nothing fails");
         assert!(again.is_some(), "what was given back is there");
         drop(pages);
         assert_eq!(left.0.load(Ordering::Relaxed), all);

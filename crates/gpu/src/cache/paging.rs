@@ -93,14 +93,20 @@ impl Cache {
         filled
     }
 
-    /// So many host pages; paged segments that no section looks at go until these can be had.
+    /// So many host pages; paged segments that no section looks at go until these can be had. None goes where all of them have too few.
     fn host_pages(&mut self, count: usize, bytes: u64) -> Result<Vec<HostPage>, GpuError> {
         let distances = self.distances();
+        let mut is_tried = false;
         loop {
             if let Some(pages) = self.host.take(&*self.device, count)? {
                 return Ok(pages);
             }
-            let candidates = self.candidates(|entry| matches!(entry.place, Place::Paged(_)));
+            let mut candidates = self.candidates(|entry| matches!(entry.place, Place::Paged(_)));
+            if !std::mem::replace(&mut is_tried, true)
+                && !self.host.may_have(count, self.pages_of(&candidates))
+            {
+                candidates.clear();
+            }
             let Some(number) = self.replacement.first_to_go(&candidates, &distances) else {
                 return Err(GpuError::NoRoom {
                     asked: bytes,
@@ -112,6 +118,15 @@ impl Cache {
             };
             self.forget(number)?;
         }
+    }
+
+    /// Host pages of these segments.
+    fn pages_of(&self, numbers: &[u32]) -> usize {
+        let pages = |number: &u32| match &self.entries[*number as usize].place {
+            Place::Paged(paged) => paged.host.len(),
+            Place::Nowhere | Place::Whole(..) => 0,
+        };
+        numbers.iter().map(pages).sum()
     }
 
     /// Segments that no section looks at.

@@ -6,7 +6,7 @@
 //!
 //! | who | touches | when |
 //! |---|---|---|
-//! | a section that begins, whoever counts | the cache | under its lock; for a section no longer than [`SOON`] is waited |
+//! | a section that begins, whoever counts | the cache | under its lock; a section looks for it [`LOOKS`] times at most |
 //! | a section that ends, a query that waits no more | `ended` | under its lock, for one addition; then the cache, if nobody has it |
 //! | whoever had the cache | `used` | when it gives it back |
 
@@ -15,13 +15,9 @@ use crate::error::GpuError;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
-use std::time::{Duration, Instant};
 
-/// How long a section waits for whoever has the cache: many times what those take who bring nothing.
-const SOON: Duration = Duration::from_micros(500);
-
-/// Between two looks.
-const NAP: Duration = Duration::from_micros(10);
+/// Looks of a section for the cache, with others let go on between two: many times what those take who bring nothing.
+const LOOKS: u32 = 500;
 
 /// See the head of this file.
 pub(crate) struct SharedCache {
@@ -86,16 +82,13 @@ impl SharedCache {
 
     /// Takes it unless somebody has it for long: [`GpuError::Busy`].
     pub(crate) fn held_soon(&self) -> Result<Held<'_>, GpuError> {
-        let since = Instant::now();
-        loop {
+        for _ in 0..LOOKS {
             if let Some(held) = self.held_now() {
                 return Ok(held);
             }
-            if since.elapsed() > SOON {
-                return Err(GpuError::Busy);
-            }
-            std::thread::sleep(NAP);
+            std::thread::yield_now();
         }
+        Err(GpuError::Busy)
     }
 
     /// Bytes of images that are on the device.
@@ -119,7 +112,8 @@ impl SharedCache {
     }
 
     fn in_hand<'c>(&'c self, mut cache: MutexGuard<'c, Cache>) -> Held<'c> {
-        for ended in std::mem::take(&mut *self.ended()) {
+        let all = std::mem::take(&mut *self.ended());
+        for ended in all {
             match ended {
                 Ended::Section(numbers) => cache.unpin(&numbers),
                 Ended::Waiting(query) => cache.not_expected(query),

@@ -585,3 +585,74 @@ fn nobody_waits_for_whoever_has_the_cache() {
     assert!(held.coming.distances().is_empty());
     assert!(held.used() > 0 && shared.used() == held.used());
 }
+
+/// So many bytes are left on an account.
+struct Left(AtomicU64);
+
+impl explore::MemoryBudget for Left {
+    fn try_reserve(&self, bytes: u64) -> Result<(), explore::MemoryExceeded> {
+        let take = |left: u64| left.checked_sub(bytes);
+        let taken = self
+            .0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
+        taken.map(|_| ()).map_err(|left| explore::MemoryExceeded {
+            limit_bytes: left,
+            used_bytes: 0,
+            of_all: true,
+        })
+    }
+
+    fn release(&self, bytes: u64) {
+        self.0.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+/// A segment for which the account has nothing is not there, and nobody has given a place up for it.
+#[test]
+fn who_gets_no_memory_takes_nobodys_place() {
+    let Ok(device) = Twin::new(1 << 28, 3) else {
+        eprintln!("SKIPPED: there is no host twin");
+        return;
+    };
+    let options = CacheOptions {
+        page_bits: Some(PAGE_BITS),
+        ..CacheOptions::default()
+    };
+    let mut model = Model::new(3, device, options, 4 << PAGE_BITS, 1 << 20);
+    let pages = |model: &Model, key: &SegmentKey| {
+        let number = model.cache.numbers[key].expect("it has edges");
+        let outline = &model.cache.entries[number as usize].outline;
+        model.cache.arena.frames_of(outline.data_bytes()) as u64
+    };
+    let mut keys = model.keys.clone();
+    keys.sort_by_key(|key| pages(&model, key));
+    let large = keys[keys.len() - 1];
+    let middle = keys[keys.len() / 2];
+    assert!(pages(&model, &middle) > 4 && pages(&model, &large) > pages(&model, &middle));
+    let left = Arc::new(Left(AtomicU64::new(pages(&model, &middle) << PAGE_BITS)));
+    model.cache.draw_on(Arc::<Left>::clone(&left));
+    let (numbers, _) = model
+        .cache
+        .place(&[middle], &Lookups::new())
+        .expect("the account has just as much");
+    assert_eq!(left.0.load(Ordering::Relaxed), 0, "and no slab");
+    model.cache.unpin(&numbers);
+    let refused = model.cache.place(&[large], &Lookups::new());
+    assert!(
+        matches!(refused, Err(GpuError::NoRoom { .. })),
+        "{refused:?}"
+    );
+    assert!(matches!(
+        model.cache.entries[numbers[0] as usize].place,
+        Place::Paged(_)
+    ));
+    model.count();
+    let smaller = keys[0];
+    let placed = model.cache.place(&[smaller], &Lookups::new());
+    model
+        .cache
+        .unpin(&placed.expect("the other one gives its place up").0);
+    model.count();
+    drop(model);
+    assert!(left.0.load(Ordering::Relaxed) > 0, "all is given back");
+}

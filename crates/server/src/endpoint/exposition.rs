@@ -382,7 +382,7 @@ fn write_engine(page: &mut Page, engine: &dyn Engine) {
     let (pool, contents) = (engine.pool(), engine.contents());
     let running = engine.running().list().len();
     page.single("queries_running", "gauge", "Queries running now.", running);
-    let help = "Memory that requests hold now.";
+    let help = "Memory that requests hold now, and pages of a GPU in this machine.";
     page.single("memory_pool_used_bytes", "gauge", help, pool.used_bytes());
     let help = "Memory that streams hold now.";
     page.single(

@@ -163,7 +163,7 @@ pub const KEYS: [(&str, &str, &str); 44] = [
     (
         "gpu.host",
         "auto",
-        "memory of this machine for data that have no room on the GPU; auto is a third of query.memory_pool",
+        "memory of this machine for data that have no room on the GPU, of query.memory_pool; auto is a third of that, and a half the most",
     ),
     (
         "gpu.tables",

@@ -485,6 +485,12 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "column + 1 < collapse.columns; column++)\n        if (id_at(collapse.in[column], left)",
     ),
     of(
+        "who loses a slot goes on as if it had won",
+        COLLAPSE,
+        "        if (found == 0) found = exchange_at(own, 0, count << 32 | (row + 1));\n        if (found == 0) return true;",
+        "        if (found == 0) {\n            exchange_at(own, 0, count << 32 | (row + 1));\n            return true;\n        }",
+    ),
+    of(
         "who comes second to a slot is not counted",
         COLLAPSE,
         "        add_at(own, count << 32);\n",

@@ -20,7 +20,7 @@ pub const CHECK: Check = Check {
 };
 
 const BELOW_THE_ENGINE: &[&str] = &[
-    "memory", "device", "fabric", "rdf", "store", "query", "explore",
+    "memory", "device", "fabric", "rdf", "store", "query", "explore", "gpu",
 ];
 
 const PATTERNS: &[&str] = &[

@@ -364,9 +364,11 @@ impl Sums {
                 self.groups.get_mut(group).add_whole(*value, left);
                 left = 0;
             }
-            // Each is added by itself, as where each had a row of its own.
-            for _ in 0..left {
+            // Each is added by itself, as where each had a row of its own: so many roundings are the same.
+            while left > 0 && !matches!(self.groups.get(group).other, Other::Failed) {
+                meter.spend(1)?;
                 self.add_other(group, value, meter)?;
+                left -= 1;
             }
             Ok(())
         })
