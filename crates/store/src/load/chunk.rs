@@ -2,7 +2,7 @@
 //!
 //! Chunks are numbered in the order of the input, whoever parses them; everything that depends on
 //! order (ordinals of terms, numbers of predicates) is settled by (chunk, local number). A chunk is
-//! kept in memory or, above the budget, in a temporary file, and taken back once by the encoder.
+//! kept in memory or, above the budget, packed in a temporary file, and taken back once by the encoder.
 //!
 //! ```text
 //! statement   [subject, number of the predicate within the chunk, object]   12 bytes
@@ -20,7 +20,7 @@ pub use term::{LocalTerm, ORDINAL_KINDS, TermKind};
 
 use super::budget::{Budget, Share};
 use super::error::LoadError;
-use super::scratch::{Extent, Spill};
+use super::scratch::{Packed, Spill};
 use std::sync::{Mutex, PoisonError};
 
 /// A statement but for its graph.
@@ -106,13 +106,13 @@ enum Stored {
 /// Where each part of a chunk lies in the file.
 struct SpilledChunk {
     counts: [u32; ORDINAL_KINDS],
-    iris: (Extent, Extent),
-    literals: (Extent, Extent),
-    triples: Extent,
-    inline: Extent,
-    predicates: Extent,
-    statements: Extent,
-    graphs: Extent,
+    iris: (Packed, Packed),
+    literals: (Packed, Packed),
+    triples: Packed,
+    inline: Packed,
+    predicates: Packed,
+    statements: Packed,
+    graphs: Packed,
 }
 
 impl<'l> Chunks<'l> {
@@ -174,23 +174,23 @@ impl<'l> Chunks<'l> {
             counts: chunk.counts,
             iris: self.write_keys(&chunk.iris)?,
             literals: self.write_keys(&chunk.literals)?,
-            triples: self.spill.write(&chunk.triples)?,
-            inline: self.spill.write(&chunk.inline)?,
-            predicates: self.spill.write(&predicates)?,
-            statements: self.spill.write(&chunk.statements)?,
-            graphs: self.spill.write(&chunk.graphs)?,
+            triples: self.spill.write_packed(&chunk.triples)?,
+            inline: self.spill.write_packed(&chunk.inline)?,
+            predicates: self.spill.write_packed(&predicates)?,
+            statements: self.spill.write_packed(&chunk.statements)?,
+            graphs: self.spill.write_packed(&chunk.graphs)?,
         })
     }
 
-    fn write_keys(&self, keys: &Keys) -> Result<(Extent, Extent), LoadError> {
+    fn write_keys(&self, keys: &Keys) -> Result<(Packed, Packed), LoadError> {
         Ok((
-            self.spill.write(&keys.bytes)?,
-            self.spill.write(&keys.ends)?,
+            self.spill.write_packed(&keys.bytes)?,
+            self.spill.write_packed(&keys.ends)?,
         ))
     }
 
     fn read_back(&self, spilled: &SpilledChunk) -> Result<Chunk, LoadError> {
-        let predicates: Vec<[u32; 2]> = self.spill.read_all(spilled.predicates)?;
+        let predicates: Vec<[u32; 2]> = self.spill.read_packed(spilled.predicates)?;
         let predicates = predicates
             .into_iter()
             .map(|[term, entry]| (LocalTerm::from_bits(term), entry))
@@ -199,18 +199,18 @@ impl<'l> Chunks<'l> {
             counts: spilled.counts,
             iris: self.read_keys(spilled.iris)?,
             literals: self.read_keys(spilled.literals)?,
-            triples: self.spill.read_all(spilled.triples)?,
-            inline: self.spill.read_all(spilled.inline)?,
+            triples: self.spill.read_packed(spilled.triples)?,
+            inline: self.spill.read_packed(spilled.inline)?,
             predicates,
-            statements: self.spill.read_all(spilled.statements)?,
-            graphs: self.spill.read_all(spilled.graphs)?,
+            statements: self.spill.read_packed(spilled.statements)?,
+            graphs: self.spill.read_packed(spilled.graphs)?,
         })
     }
 
-    fn read_keys(&self, extents: (Extent, Extent)) -> Result<Keys, LoadError> {
+    fn read_keys(&self, extents: (Packed, Packed)) -> Result<Keys, LoadError> {
         Ok(Keys {
-            bytes: self.spill.read_all(extents.0)?,
-            ends: self.spill.read_all(extents.1)?,
+            bytes: self.spill.read_packed(extents.0)?,
+            ends: self.spill.read_packed(extents.1)?,
         })
     }
 
@@ -248,16 +248,23 @@ mod tests {
             ],
             graphs: [vec![LocalTerm::NONE; 299_999], vec![term]].concat(),
         };
+        for packs_from in [0, 100_000, u64::MAX] {
+            come_back(&chunk, packs_from);
+        }
+    }
+
+    fn come_back(chunk: &Chunk, packs_from: u64) {
         let budget = Budget::new(Some(16 << 20));
         let scratch = MemoryScratch::default();
-        let chunks = Chunks::new(Spill::new(&scratch, "c"), &budget);
+        let spill = Spill::new(&scratch, "c").packing_from(packs_from);
+        let chunks = Chunks::new(spill, &budget);
         for number in [2, 0, 1] {
             chunks.put(number, chunk.clone()).unwrap();
         }
         assert_eq!(chunks.len(), 3);
         assert!(budget.peak_bytes() <= 2 * chunk.bytes() as u64);
         for number in 0..3 {
-            assert_eq!(chunks.take(number).unwrap(), chunk);
+            assert_eq!(chunks.take(number).unwrap(), *chunk);
         }
     }
 }
