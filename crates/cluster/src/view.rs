@@ -263,6 +263,10 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> GraphView for RemoteVie
         self.ground.wait(ticket, patience)
     }
 
+    fn asks_others(&self) -> bool {
+        self.ground.placement().nodes() > 1
+    }
+
     fn is_far(&self, segment: SegmentKey, vertex: VertexId) -> bool {
         self.has_few_rows && !self.has_lists(segment, &[vertex])
     }

@@ -187,6 +187,12 @@ pub trait GraphView: Sync {
         false
     }
 
+    /// Whether what it is asked for may have to come from elsewhere, so that much that is asked for at once comes sooner than bit by bit.
+    #[inline]
+    fn asks_others(&self) -> bool {
+        false
+    }
+
     /// Where a segment's lists lie, for whoever reads them from elsewhere ([`location`](crate::location)). The blocks that hold
     /// them are compared with their checksums before, `verify_bytes` of them at most in one call. An error: some are damaged.
     /// By default nothing can be read so.

@@ -133,6 +133,10 @@ fn is_free(id: VertexId) -> bool {
 }
 
 impl<V: GraphView, L: Lexicon> GraphView for Waiting<'_, V, L> {
+    fn asks_others(&self) -> bool {
+        true
+    }
+
     fn commit_number(&self) -> Option<u64> {
         self.view.commit_number()
     }

@@ -362,3 +362,25 @@ fn columns_of(text: &str) -> String {
         .iter()
         .fold(String::new(), |all, name| all + " ?" + name)
 }
+
+/// Searches from many starts ask for what they look up together, and not one after the other.
+#[test]
+fn paths_from_everywhere_ask_in_batches() {
+    on_a_thread(|| {
+        let dataset = Shop::graph(5);
+        let world = World::of(Drive::local(3), Matter::new(&dataset, 3, None));
+        let world = world.with_chunks(1024);
+        for path in [":follows?", ":follows*", ":follows+", "(:follows|:likes)*"] {
+            let text = format!("PREFIX : <{SHOP}> SELECT ?a ?b {{ ?a {path} ?b }}");
+            let found = spareval_oracle::answer_optimized(&dataset, &text);
+            let expected = bag(found.expect("it is answered"));
+            for mode in MODES {
+                let before = world.figures().fetched.questions;
+                let answer = world.answer(&text, None, 1, mode).expect("it is answered");
+                assert!(bag(answer_of(answer)) == expected, "{path}, {mode:?}");
+                let asked = world.figures().fetched.questions - before;
+                assert!(asked < 60, "{path}, {mode:?}: {asked} questions");
+            }
+        }
+    });
+}

@@ -404,6 +404,12 @@ impl World {
         self
     }
 
+    /// Walks chunks of so many rows.
+    pub fn with_chunks(mut self, rows: usize) -> World {
+        self.chunk_rows = rows;
+        self
+    }
+
     /// Has plans made as for a graph with these sizes, whatever it has.
     pub fn with_sizes(mut self, random: &mut Random) -> World {
         let part = self.nodes[0].ground().part();
@@ -445,6 +451,7 @@ impl World {
             sum.shipped.rows += figures.shipped.rows;
             sum.shipped.answer += figures.shipped.answer;
             sum.shipped.kept += figures.shipped.kept;
+            sum.fetched.questions += figures.fetched.questions;
             sum.fetched.lists += figures.fetched.lists;
             sum.fetched.lists_read += figures.fetched.lists_read;
         }

@@ -3,7 +3,7 @@
 //! | step | policy | does |
 //! |---|---|---|
 //! | `PathSeed` | [`seed`] | merges the key sets of the first edges, or of all vertices |
-//! | `PathExpand` | [`expand`] | one breadth-first search for each start of a chunk |
+//! | `PathExpand` | [`expand`] | one breadth-first search for each start of a chunk; over parts of a graph one from [all of them ahead](ahead) |
 //! | `PathCheck` | [`check`] | one search for each start of a chunk until the other ends are found, or one from either end |
 //! | both, of a negated set at the top | [`edges`] | one row for each edge that is not excluded |
 //!
@@ -15,6 +15,7 @@
 //! subjects and objects of the graph. Where the dataset does not have the graph at all, nothing is
 //! connected; an empty graph that it has is [`None`] among [`Edges`].
 
+mod ahead;
 pub(crate) mod automaton;
 pub(crate) mod check;
 pub(crate) mod edges;

@@ -4,6 +4,7 @@
 //! larger than memory and a walk that ends early does not search on. Where no column is needed
 //! afterwards the step is a multiplication.
 
+use super::ahead::Ahead;
 use super::search::{Advance, Search};
 use super::{Automaton, Jobs, PathScope};
 use crate::chunk::ROWS_MAX;
@@ -31,6 +32,7 @@ pub(crate) struct PathExpansion<'p, 'a> {
     is_planned: bool,
     job: usize,
     is_searching: bool,
+    ahead: Ahead<'p, 'a>,
     search: Search<'p, 'a>,
     /// The row of the job that what was found is given to, and how much of it was.
     place: u64,
@@ -45,6 +47,7 @@ impl<'p, 'a> PathExpansion<'p, 'a> {
             is_planned: false,
             job: 0,
             is_searching: false,
+            ahead: Ahead::new(&policy.automaton, limits),
             search: Search::new(&policy.automaton, limits),
             place: 0,
             offset: 0,
@@ -62,6 +65,11 @@ impl<'p, 'a> PathExpansion<'p, 'a> {
             self.jobs.plan(flow.input, from, scope, dataset);
             self.is_planned = true;
             self.job = 0;
+            self.ahead.again();
+        }
+        let view = context.view(self.policy.source);
+        if let Some(ticket) = self.ahead.ask(view, dataset, &self.jobs.list)? {
+            return Ok(StepOutcome::Pending(ticket));
         }
         while self.job < self.jobs.list.len() {
             if !self.is_searching {
@@ -74,10 +82,7 @@ impl<'p, 'a> PathExpansion<'p, 'a> {
             if !self.give(flow)? || flow.is_full() {
                 return Ok(StepOutcome::More);
             }
-            match self
-                .search
-                .advance(context.view(self.policy.source), dataset)?
-            {
+            match self.search.advance(view, dataset)? {
                 Advance::On => {}
                 Advance::Pending(ticket) => return Ok(StepOutcome::Pending(ticket)),
                 Advance::Done => {

@@ -105,6 +105,15 @@ impl<'p, 'a> Search<'p, 'a> {
         start: VertexId,
         edges: Option<FixedScope>,
     ) -> Result<(), WalkError> {
+        self.begin_all(&[start], edges)
+    }
+
+    /// Begins anew from several vertices at once, each another one: what is reached is what any of them reaches.
+    pub(crate) fn begin_all(
+        &mut self,
+        starts: &[VertexId],
+        edges: Option<FixedScope>,
+    ) -> Result<(), WalkError> {
         for visited in self.visited.iter_mut().chain(&mut self.accepted) {
             visited.clear(&mut self.meter);
         }
@@ -118,9 +127,11 @@ impl<'p, 'a> Search<'p, 'a> {
         let automaton = self.automaton;
         for &state in &automaton.starts {
             self.fresh.clear();
-            self.fresh.push(start);
+            self.fresh.extend_from_slice(starts);
             self.fresh_state = state as usize;
-            self.visited[state as usize].insert(start, &mut self.meter)?;
+            for &start in starts {
+                self.visited[state as usize].insert(start, &mut self.meter)?;
+            }
             self.enter()?;
         }
         std::mem::swap(&mut self.frontier, &mut self.next);
@@ -240,6 +251,11 @@ impl<'p, 'a> Search<'p, 'a> {
             }
             effort.spend(piece.neighbours.len() as u64 * NEIGHBOUR_UNITS, limits)
         })
+    }
+
+    /// How many (vertex, state) pairs the last step entered.
+    pub(crate) fn fresh(&self) -> usize {
+        self.fresh.len()
     }
 
     /// What was reached since [`Search::forget_found`], each vertex once.
