@@ -255,8 +255,8 @@ pub struct Load {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub limits: LoadLimits,
-    /// Make a cluster's parts of the files, so many, in place of those that are there. The directory then holds the
-    /// parts, and while the load runs the whole besides
+    /// Make a cluster's parts of the files, so many. The directory then holds the parts, and while the load runs the whole
+    /// besides
     #[arg(
         long,
         value_name = "N",
@@ -264,6 +264,9 @@ pub struct Load {
         value_parser = clap::value_parser!(u16).range(1..)
     )]
     pub parts: Option<u16>,
+    /// With --parts: in place of parts that are there
+    #[arg(long, requires = "parts")]
+    pub replace: bool,
     /// The files; - is standard input; .gz .bz2 .zst .xz are unpacked
     #[arg(value_name = "FILES", required = true)]
     pub files: Vec<PathBuf>,

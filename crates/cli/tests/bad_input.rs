@@ -55,6 +55,53 @@ fn a_malformed_statement_is_named_and_stops_the_load() {
     assert!(!fresh.join("CURRENT").exists());
 }
 
+/// Nothing is loaded into parts that are there, so nothing takes their place unless that is said.
+#[test]
+fn parts_that_are_there_are_not_replaced_by_a_load() {
+    let folder = folder();
+    let (good, parts) = (
+        write(folder.path(), "good.nt", GOOD),
+        folder.path().join("parts"),
+    );
+    let flags = ["load", "--parts", "3", "-l", text(&parts), text(&good)];
+    assert_eq!(run(flags).code, Some(0));
+    fails(&flags, 2, &["has 3 parts already", "--replace"]);
+    let checked = run(["check", "-l", text(&parts.join("part-0001"))]);
+    assert_eq!(
+        checked.code,
+        Some(0),
+        "{}{}",
+        checked.output,
+        checked.errors
+    );
+    assert!(checked.output.contains("sound") && checked.errors.contains("one part of a graph"));
+    assert_eq!(run(["check", "-l", text(&parts)]).code, Some(0));
+    assert_eq!(run([&flags[..], &["--replace"]].concat()).code, Some(0));
+    let fewer = [
+        "load",
+        "--parts",
+        "2",
+        "-l",
+        text(&parts),
+        text(&good),
+        "--replace",
+    ];
+    fails(&fewer, 2, &["part-0002, which is none of 2 parts"]);
+    let store = folder.path().join("store");
+    load(&store, &[&good]);
+    let cut = [
+        "cut",
+        "-l",
+        text(&store),
+        "--parts",
+        "2",
+        "-o",
+        text(&parts),
+    ];
+    fails(&cut, 2, &["part-0002, which is none of 2 parts"]);
+    assert_eq!(run(["check", "-l", text(&parts)]).code, Some(0));
+}
+
 #[test]
 fn malformed_statements_can_be_skipped_or_kept_aside() {
     let folder = folder();

@@ -11,7 +11,7 @@
 use crate::load::{LoadProgress, LoadReport, Request, Source, StoreError, fold_log, load};
 use std::io;
 use std::path::{Path, PathBuf};
-use store::cut::cut_store;
+use store::cut::{cut_store, is_part_name};
 use store::disk::RealDisk;
 
 pub use store::cut::{CutSizes, CutStoreError, Deal, PartSizes, part_name};
@@ -47,6 +47,15 @@ pub fn cut(location: &Path, parts: &Path, deal: &Deal) -> Result<CutSizes, Parts
     deal.check()?;
     fold_log(location)?;
     Ok(cut_store(&RealDisk, location, parts, deal)?)
+}
+
+/// The names of what lies in a directory and is called as a part is, in order; none where there is no such directory.
+pub fn parts_in(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<String> = names.filter(|name| is_part_name(name)).collect();
+    names.sort_unstable();
+    names
 }
 
 /// Loads sources into parts in the directory `parts`, which take the place of those that are there.

@@ -11,11 +11,10 @@ use rdf::Lexicon;
 use rdf::TermBuffer;
 use rdf::dictionary::part::PartDictionary;
 use rdf::dictionary::{Dictionary, DictionaryView, TermCounts};
-use rdf::placement::NODES_MAX;
 use std::path::Path;
 use std::time::Duration;
 use store::check::{Finding, IdLimits, PartsCheck};
-use store::cut::{open_part_dictionary, part_name};
+use store::cut::{is_part_name, open_part_dictionary};
 use store::directory::{self, Opened};
 use store::disk::{Disk, RealDisk};
 use store::load::{BLANK_NODES_COUNT, open_dictionary};
@@ -36,6 +35,8 @@ pub struct Checked {
     pub findings: Vec<Finding>,
     /// What the log adds to the files.
     pub tail: Tail,
+    /// Whether it was one part of a graph: whether all parts make one graph is not said then.
+    pub is_part: bool,
 }
 
 /// The part of a log that no file of the store holds yet.
@@ -51,7 +52,7 @@ pub struct Tail {
 
 /// Verifies every checksum and every invariant of the store at `location`: files, graph,
 /// dictionary, log. Reads every byte, and applies the log's records. What is no store at all, or
-/// cannot be read, is an error. Of a directory of parts each part is checked, and then all together.
+/// cannot be read, is an error. Of a directory of parts each part is checked, and then all together; a part is checked by itself.
 pub fn check(location: &Path) -> Result<Checked, OpenError> {
     directory::refuse_unfinished(&RealDisk, location)?;
     check_on(&RealDisk, location)
@@ -78,6 +79,14 @@ pub fn check_on(disk: &dyn Disk, location: &Path) -> Result<Checked, OpenError> 
             };
         }
     };
+    if opened.manifest().is_part() {
+        let findings = check_part(&opened, &mut PartsCheck::default(), &mut Vec::new());
+        return Ok(Checked {
+            findings,
+            is_part: true,
+            ..Checked::default()
+        });
+    }
     let mut findings = check_opened(&opened);
     let tail = match tail_on(disk, location) {
         Ok(tail) => tail,
@@ -101,7 +110,11 @@ pub fn check_on(disk: &dyn Disk, location: &Path) -> Result<Checked, OpenError> 
             Err(error) => return Err(error),
         }
     }
-    Ok(Checked { findings, tail })
+    Ok(Checked {
+        findings,
+        tail,
+        is_part: false,
+    })
 }
 
 /// Damage of the log as a finding, its file named as it is in the store.
@@ -162,7 +175,7 @@ fn parts_at(disk: &dyn Disk, location: &Path) -> Vec<String> {
     if names.iter().any(|name| name == directory::CURRENT) {
         return Vec::new();
     }
-    names.retain(|name| (0..NODES_MAX).any(|node| *name == part_name(node)));
+    names.retain(|name| is_part_name(name));
     names.sort_unstable();
     names
 }
@@ -200,7 +213,7 @@ fn check_parts(disk: &dyn Disk, location: &Path, parts: &[String]) -> Result<Che
     }
     Ok(Checked {
         findings,
-        tail: Tail::default(),
+        ..Checked::default()
     })
 }
 

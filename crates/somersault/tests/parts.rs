@@ -6,7 +6,7 @@ mod inside;
 use somersault::load::{Request as LoadRequest, Source, Syntax, Unwatched, load};
 use somersault::nodes::{Mode, NodeOptions};
 use somersault::output::Collected;
-use somersault::parts::{Deal, PartSizes, PartsError, cut, load_in_parts, part_name};
+use somersault::parts::{Deal, PartSizes, PartsError, cut, load_in_parts, part_name, parts_in};
 use somersault::{Database, OpenError, Options, Request, UpdateRequest, upkeep};
 use std::fs;
 use std::path::Path;
@@ -102,6 +102,14 @@ fn a_load_in_parts_leaves_the_parts_alone() {
         );
     }
     assert_eq!(findings(&parts), Vec::<String>::new());
+    assert_eq!(parts_in(&parts), [0, 1, 2].map(part_name));
+    let one = parts.join(part_name(1));
+    let checked = upkeep::check(&one).expect("it can be checked");
+    assert!(
+        checked.is_part && checked.findings.is_empty(),
+        "{:?}",
+        checked.findings
+    );
     // Without one of them it is no graph.
     fs::remove_dir_all(parts.join(part_name(2))).expect("it goes");
     let told = findings(&parts);

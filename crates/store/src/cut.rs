@@ -35,7 +35,7 @@ pub use deal::Deal;
 pub use dictionary::open_part_dictionary;
 pub use part_of::PartOf;
 pub use sizes::{CutSizes, PartSizes};
-pub use store::{CutStoreError, cut_store, open_part, part_name};
+pub use store::{CutStoreError, cut_store, is_part_name, open_part, part_name};
 pub use view::PartView;
 
 use crate::error::ViewError;

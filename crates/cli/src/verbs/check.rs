@@ -15,8 +15,11 @@ use std::path::Path;
 /// Runs the verb.
 pub fn run(flags: &Located, file: Option<&Path>) -> Outcome {
     settings::check(&settings::layers(file)?)?;
-    let Checked { findings, tail } =
-        upkeep::check(&flags.location).map_err(|error| Failure::new(Code::Failed, error))?;
+    let Checked {
+        findings,
+        tail,
+        is_part,
+    } = upkeep::check(&flags.location).map_err(|error| Failure::new(Code::Failed, error))?;
     if let Some(torn) = &tail.torn {
         say!(
             "{}: {} bytes from byte {} on are of a commit that a crash cut off; nobody was told of \
@@ -32,6 +35,11 @@ pub fn run(flags: &Located, file: Option<&Path>) -> Outcome {
     }
     if findings.is_empty() {
         writeln!(output, "{}: sound", flags.location.display())?;
+        if is_part {
+            say!(
+                "it is one part of a graph; `somersault check -l DIR` of the directory of all parts says whether they make one graph"
+            );
+        }
         return Ok(());
     }
     let found = match findings.len() {

@@ -18,11 +18,28 @@ pub fn run(flags: &Cut, file: Option<&Path>) -> Outcome {
         nodes: flags.parts,
         shift: flags.block_bits,
     };
+    refuse_others(&flags.output, flags.parts)?;
     let sizes = parts::cut(&flags.location, &flags.output, &deal).map_err(failure)?;
     describe(&sizes);
     let seconds = begun.elapsed().as_secs_f64();
     say!("cut into {} parts, {seconds:.1} s", sizes.parts.len());
     Ok(())
+}
+
+/// An error where a directory has parts that so many new ones would not replace: all of them together would be no graph.
+pub fn refuse_others(directory: &Path, count: u16) -> Outcome {
+    let new: Vec<String> = (0..count).map(parts::part_name).collect();
+    let there = parts::parts_in(directory);
+    let Some(other) = there.iter().find(|name| !new.contains(name)) else {
+        return Ok(());
+    };
+    Err(Failure::new(
+        Code::Usage,
+        format!(
+            "{} has {other}, which is none of {count} parts: give another directory, or remove the parts that are there",
+            directory.display()
+        ),
+    ))
 }
 
 /// How even the parts are, and what crosses between them.

@@ -12,7 +12,7 @@ use crate::verbs::input::{Input, failure, finish, run_watched};
 use crate::verbs::{cut, send};
 use somersault::config::Config;
 use somersault::load::{OnError, load};
-use somersault::parts::{Deal, load_in_parts};
+use somersault::parts::{Deal, load_in_parts, parts_in};
 use std::path::{Path, PathBuf};
 
 /// Runs the verb.
@@ -40,6 +40,16 @@ pub fn run(flags: &Load, file: Option<&Path>) -> Outcome {
             load(location, sources, &request, watch).map_err(failure)
         }));
     };
+    let there = parts_in(location);
+    if !there.is_empty() && !flags.replace {
+        let what = format!(
+            "{} has {} parts already, and nothing is loaded into parts that are there: give another directory, or --replace, and they are lost",
+            location.display(),
+            there.len()
+        );
+        return Err(Failure::new(Code::Usage, what));
+    }
+    cut::refuse_others(location, parts)?;
     let mut sizes = None;
     let report = run_watched("load", false, |watch| {
         let deal = Deal::Evenly {

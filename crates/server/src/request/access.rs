@@ -226,7 +226,7 @@ impl Granted {
             return Err(unauthorised(&detail, "Bearer realm=\"somersault\""));
         }
         Err(Problem::forbidden(format!("{what} is not allowed here"))
-            .with_hint("start the server with --allow-update, or configure auth.tokens; a node of a cluster takes no changes yet"))
+            .with_hint("a node of a cluster takes no changes yet; any other server is started with --allow-update, or with auth.tokens configured"))
     }
 }
 

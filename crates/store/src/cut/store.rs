@@ -88,6 +88,11 @@ pub fn part_name(node: u16) -> String {
     format!("part-{node:04}")
 }
 
+/// Whether a directory entry is called as a part is.
+pub fn is_part_name(name: &str) -> bool {
+    (0..rdf::placement::NODES_MAX).any(|node| *name == part_name(node))
+}
+
 /// Cuts the store at `store` into parts in the directory `parts`, which is made where it is missing (in one that exists).
 pub fn cut_store(
     disk: &dyn Disk,

@@ -227,14 +227,15 @@ impl Manifest {
         Ok(manifest)
     }
 
+    /// Whether it is of a part of a graph ([`cut`](crate::cut)), and so no store of its own.
+    pub fn is_part(&self) -> bool {
+        let mut names = self.files.iter().map(|file| &*file.name);
+        names.any(|name| name == part_of::FILE)
+    }
+
     /// What a reader must know.
     fn features(&self) -> u64 {
-        let mut names = self.files.iter().map(|file| &*file.name);
-        if names.any(|name| name == part_of::FILE) {
-            FEATURE_PART
-        } else {
-            0
-        }
+        if self.is_part() { FEATURE_PART } else { 0 }
     }
 
     /// The last commit that the generation holds; 0 where there was none.
