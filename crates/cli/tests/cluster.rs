@@ -336,3 +336,43 @@ fn a_node_is_checked_against_those_that_run() {
         check.output
     );
 }
+
+/// A part whose files are damaged serves nobody, says what is damaged, and `check` of it says it all.
+#[test]
+fn a_part_that_is_damaged_is_said_to_be() {
+    let data = Data::new();
+    let part = data.path("cluster").join("part-0001");
+    let folders = fs::read_dir(&part).expect("a part").flatten();
+    let files = folders.filter_map(|entry| {
+        let file = entry.path().join("neighbours-out.bin");
+        file.is_file().then_some(file)
+    });
+    for file in files {
+        let mut bytes = fs::read(&file).expect("it is read");
+        // Its checksums stand at the end.
+        let quarter = bytes.len() / 4;
+        bytes[..quarter].fill(0xa5);
+        fs::write(&file, bytes).expect("it is written");
+    }
+    let _others = [data.node(0, &[]), data.node(2, &[])];
+    let ended = run([
+        "node",
+        "--config",
+        text(&data.file(1)),
+        "--bind",
+        "127.0.0.1:0",
+    ]);
+    assert_eq!(ended.code, Some(9), "{}", ended.errors);
+    assert!(
+        ended.errors.contains("neighbours-out.bin"),
+        "{}",
+        ended.errors
+    );
+    let check = run(["check", "-l", text(&part)]);
+    assert_eq!(check.code, Some(9), "{}{}", check.output, check.errors);
+    assert!(
+        check.output.contains("neighbours-out.bin"),
+        "{}",
+        check.output
+    );
+}

@@ -158,12 +158,17 @@ impl ServerState {
 
     /// Why there is no database yet.
     fn starting(&self) -> Problem {
-        let missing = self.member().and_then(|member| member.state().missing());
-        missing.map_or_else(Problem::starting, |missing| {
-            Problem::starting_because(format!(
+        let state = self.member().map(Member::state);
+        let why = state.and_then(|state| Some((state.missing()?, state.are_all_there())));
+        match why {
+            None => Problem::starting(),
+            Some((what, true)) => {
+                Problem::starting_because(format!("this node of a cluster cannot begin: {what}"))
+            }
+            Some((missing, false)) => Problem::starting_because(format!(
                 "the nodes of the cluster are not all there: {missing}"
-            ))
-        })
+            )),
+        }
     }
 
     /// The node of a cluster that the database is of.

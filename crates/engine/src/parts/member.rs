@@ -154,6 +154,12 @@ pub struct ClusterState {
 }
 
 impl ClusterState {
+    /// Whether all nodes are there, whatever else hinders it.
+    pub fn are_all_there(&self) -> bool {
+        let is_there = |member: &MemberState| matches!(member.seen, Seen::Here | Seen::Up);
+        self.members.iter().all(is_there)
+    }
+
     /// Which nodes are not there and why, or what else is waited for; `None`: nothing.
     pub fn missing(&self) -> Option<String> {
         let missing = self.members.iter().filter_map(|member| match &member.seen {
@@ -407,13 +413,22 @@ impl Member {
                     Some(_) => parts.ask_common(scope).map(|()| true),
                     None => Ok(false),
                 });
-                *self.hindrance() = told.as_ref().err().map(ViewError::to_string);
+                self.is_hindered(told.as_ref().err().map(ViewError::to_string));
                 if let Ok(true) = told {
                     return Ok(());
                 }
             }
             std::thread::sleep(LOOK);
         }
+    }
+
+    /// Why it does not begin although all are there, or that nothing hinders it. Told when it changes.
+    fn is_hindered(&self, now: Option<String>) {
+        let mut known = self.hindrance();
+        if let Some(why) = now.as_ref().filter(|_| *known != now) {
+            self.roster.tell(&format!("this node cannot begin: {why}"));
+        }
+        *known = now;
     }
 
     /// Leaves the others in good order: they are told, which takes two seconds at most.
@@ -435,4 +450,40 @@ fn fingerprint(placement: &Placement) -> u64 {
     placement.encode(&mut bytes);
     let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::SystemTime;
+
+    #[test]
+    fn who_is_missing_is_told_apart_from_what_hinders() {
+        let member = |number: u16, seen: Seen| MemberState {
+            number,
+            address: format!("host-{number}:1"),
+            seen,
+            since: SystemTime::UNIX_EPOCH,
+        };
+        let mut state = ClusterState {
+            here: 0,
+            is_ready: false,
+            hindrance: Some("a file is damaged".to_owned()),
+            registry: None,
+            graph: 1,
+            generation: 1,
+            placement: Placement::in_turn(2, 1, 64).expect("a placement"),
+            members: vec![member(0, Seen::Here), member(1, Seen::Up)],
+            refused: Vec::new(),
+        };
+        assert!(state.are_all_there());
+        assert_eq!(state.missing().as_deref(), Some("a file is damaged"));
+        state.members[1].seen = Seen::Down("it has left".to_owned());
+        assert!(!state.are_all_there());
+        let missing = state.missing().expect("a node is");
+        assert!(
+            missing.contains("host-1:1") && missing.contains("it has left"),
+            "{missing}"
+        );
+    }
 }

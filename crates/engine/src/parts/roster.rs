@@ -14,6 +14,9 @@ use std::time::SystemTime;
 /// Refusals that are remembered (count).
 const REFUSED_MAX: usize = 64;
 
+/// Causes of one stranger that are told: whoever sends anything at all sends something else each time.
+const CAUSES_MAX: usize = 8;
+
 /// Told what happens to nodes: a line for people.
 pub type Teller = Box<dyn Fn(&str) + Send + Sync>;
 
@@ -158,6 +161,10 @@ impl Roster {
         if known.any(|known| known.who == who && known.reason == reason) {
             return;
         }
+        let causes = state.refused.iter().filter(|known| known.who == who);
+        if causes.count() >= CAUSES_MAX {
+            return;
+        }
         if state.refused.len() >= REFUSED_MAX {
             state.refused.pop_front();
         }
@@ -292,6 +299,11 @@ mod tests {
         assert_eq!(told.lock().unwrap().len(), 2);
         for number in 0..2 * REFUSED_MAX {
             roster.saw(&refused(&number.to_string()));
+        }
+        assert_eq!(roster.last_refused().len(), CAUSES_MAX);
+        assert_eq!(told.lock().unwrap().len(), CAUSES_MAX);
+        for number in 0..2 * REFUSED_MAX {
+            roster.refused(&format!("10.0.1.{number}"), "another key");
         }
         assert_eq!(roster.last_refused().len(), REFUSED_MAX);
     }
