@@ -44,6 +44,7 @@ impl Query {
                 "parse": timings.parse.as_secs_f64(),
                 "plan": timings.plan.as_secs_f64(),
                 "samples": timings.samples.as_secs_f64(),
+                "answer": timings.answer.as_secs_f64(),
             },
             "snapshot": self.snapshot_number(),
             "warnings": self.warnings(),
@@ -119,6 +120,7 @@ impl PlanDocument {
                 parse: spent("parse"),
                 plan: spent("plan"),
                 samples: spent("samples"),
+                answer: spent("answer"),
             },
             warnings: texts(&document["warnings"]),
         })

@@ -33,7 +33,7 @@ pub enum AnswerKind {
     Graph,
 }
 
-/// How long the parts before the walk took.
+/// How long the parts of an answer took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timings {
     /// From text to algebra.
@@ -42,6 +42,8 @@ pub struct Timings {
     pub plan: Duration,
     /// Of that, walking samples.
     pub samples: Duration,
+    /// From the plan to the answer's end, with what was waited for: for other nodes, for whoever takes the rows. None, where no run was profiled.
+    pub answer: Duration,
 }
 
 impl Timings {
@@ -51,10 +53,17 @@ impl Timings {
             parse,
             plan,
             samples,
+            answer,
         } = self;
         let _ = write!(text, "parsed in {parse:.1?}, planned in {plan:.1?}");
         if !samples.is_zero() {
             let _ = write!(text, ", of which samples took {samples:.1?}");
+        }
+        if !answer.is_zero() {
+            let _ = write!(
+                text,
+                "; answered in {answer:.1?}, all that was waited for with it"
+            );
         }
         text.push('\n');
     }
@@ -96,7 +105,7 @@ pub struct Query {
     pub(crate) slice_end: Option<Instant>,
     /// What it probably did not mean; `None`: nothing.
     pub(crate) warnings: Option<Arc<[String]>>,
-    timings: Timings,
+    pub(crate) timings: Timings,
     pub(crate) prefixes: Arc<[(String, String)]>,
 }
 
@@ -130,6 +139,7 @@ impl Query {
                 parse,
                 plan: plan_time,
                 samples: plan.samples,
+                answer: Duration::ZERO,
             },
         }
     }

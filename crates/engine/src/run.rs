@@ -78,6 +78,7 @@ impl Query {
         consume: &mut Consumer<'_>,
         end: &mut AtEnd<'_>,
     ) -> Result<(), QueryError> {
+        let since = self.profiling.then(Instant::now);
         let walked = catch_unwind(AssertUnwindSafe(|| {
             self.walk_unguarded(&self.graph, consume, end)
         }));
@@ -85,6 +86,7 @@ impl Query {
         self.graph.sound()?;
         let answered = walked.map_err(|panic| panicked(&panic))??;
         self.answered = Some(answered);
+        self.timings.answer = since.map_or(Duration::ZERO, |since| since.elapsed());
         Ok(())
     }
 
