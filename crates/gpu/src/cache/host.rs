@@ -81,6 +81,8 @@ impl HostPages {
         device: &dyn Device,
         count: usize,
     ) -> Result<Option<Vec<HostPage>>, DeviceError> {
+        // What was refused once may be given now.
+        self.is_refused = false;
         if self.available() < count as u64 {
             return Ok(None);
         }
@@ -142,14 +144,14 @@ impl HostPages {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use device::twin::Twin;
     use explore::MemoryExceeded;
     use std::sync::atomic::Ordering;
 
-    /// So many bytes are left.
-    struct Left(AtomicU64);
+    /// An account on which so many bytes are left.
+    pub(in crate::cache) struct Left(pub(in crate::cache) AtomicU64);
 
     impl MemoryBudget for Left {
         fn try_reserve(&self, bytes: u64) -> Result<(), MemoryExceeded> {
@@ -191,6 +193,16 @@ mod tests {
         let more = pages.take(&twin, 40).expect("nothing fails");
         assert!(more.is_none(), "forty are more than are left");
         assert_eq!(left.0.load(Ordering::Relaxed), all - SLAB_BYTES - (1 << 20));
+        assert!(
+            !pages.may_have(100, 0),
+            "of what was refused nothing is counted on"
+        );
+        let all_pages = pages.available() as usize;
+        let more = pages.take(&twin, all_pages + 1).expect("nothing fails");
+        assert!(
+            more.is_none() && pages.may_have(all_pages, 0),
+            "the account is asked again"
+        );
         pages.release(first);
         let again = pages.take(&twin, 60).expect("nothing fails");
         assert!(again.is_some(), "what was given back is there");

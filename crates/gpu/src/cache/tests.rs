@@ -1,5 +1,6 @@
 //! The cache against a model: what sections have pinned stays, the table names what has a page, frames have one holder.
 
+use super::host::tests::Left;
 use super::*;
 use device::DeviceError;
 use device::twin::Twin;
@@ -584,27 +585,6 @@ fn nobody_waits_for_whoever_has_the_cache() {
     assert_eq!(pins(&held), 0, "what ended meanwhile is put down");
     assert!(held.coming.distances().is_empty());
     assert!(held.used() > 0 && shared.used() == held.used());
-}
-
-/// So many bytes are left on an account.
-struct Left(AtomicU64);
-
-impl explore::MemoryBudget for Left {
-    fn try_reserve(&self, bytes: u64) -> Result<(), explore::MemoryExceeded> {
-        let take = |left: u64| left.checked_sub(bytes);
-        let taken = self
-            .0
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
-        taken.map(|_| ()).map_err(|left| explore::MemoryExceeded {
-            limit_bytes: left,
-            used_bytes: 0,
-            of_all: true,
-        })
-    }
-
-    fn release(&self, bytes: u64) {
-        self.0.fetch_add(bytes, Ordering::Relaxed);
-    }
 }
 
 /// A segment for which the account has nothing is not there, and nobody has given a place up for it.
