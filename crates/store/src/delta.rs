@@ -27,6 +27,7 @@
 //! - [`version`]: base and layers as a [`GraphView`](crate::GraphView), its keys in `key_sets`, which keys a layer may have in `key_filter`;
 //! - [`change`]: from quads to what has an effect, and `build` from there to a layer;
 //! - `adopt`: a layer that was built for an earlier version;
+//! - `overlay`: what layers have made of one segment, for whoever walks images of the base;
 //! - [`merge`]: layers into one, and when;
 //! - [`graph_version`]: a version with its terms, [`apply`]: records applied to one, [`account`]: the memory that
 //!   takes, [`changed_graphs`]: the graphs that change;
@@ -49,6 +50,7 @@ mod key_sets;
 pub mod layer;
 mod located;
 pub mod merge;
+mod overlay;
 pub(crate) mod rows;
 mod sets;
 mod sources;
@@ -65,6 +67,7 @@ pub use error::DeltaError;
 pub use graph_version::GraphVersion;
 pub use layer::{KeyChanges, Layer};
 pub use merge::{INLINE_QUADS, merge, plan_merge};
+pub use overlay::{Overlay, OverlayEdges, OverlayKeys};
 pub use rows::IdQuad;
 pub(crate) use sets::sets_of;
 pub use version::Version;
