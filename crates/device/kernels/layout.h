@@ -72,6 +72,16 @@ enum CheckKind {
     CHECK_DIFFERENT,
 };
 
+// How a check is put together with those before it: a segment that layers have changed is asked by several.
+enum Joins {
+    // all before hold, and this one
+    JOINS_AND,
+    // what held, unless this one holds, too
+    JOINS_UNLESS,
+    // what held, or this one
+    JOINS_OR,
+};
+
 // A condition on a row. Columns are numbers of the step's input; COLUMNS is the new one, COLUMNS + 1 the constant.
 struct Check {
     Segment segment;
@@ -79,7 +89,7 @@ struct Check {
     u64 from, to;
     u32 kind;
     u32 left, right;
-    u32 unused;
+    u32 joins;
 };
 
 // What is counted of a level: rows, and the tiles that were taken by the step that reads it.
@@ -133,6 +143,21 @@ struct Seed {
     u64 pages;
 };
 
+// Makes two runs of rows one column of 8-byte ids, one behind the other: those of a base's segment and those that layers brought.
+// The strip's are the elements `begin..end` of both together.
+struct Joined {
+    u64 begin, end;
+    // Of the strip, to be read by the first step.
+    u64 level;
+    u64 out;
+    Column first, second;
+    // The first row of each, and how many the first run has. 0 `cells`: those of the first run are made elsewhere.
+    u64 first_row, second_row, first_rows;
+    u64 pages;
+    u32 page_bits;
+    u32 unused;
+};
+
 // Expands rows, or filters them (no `segment`), by checks.
 struct Step {
     // Addresses of the input's and the output's level, and of the walk's outcome.
@@ -154,6 +179,11 @@ struct Step {
     u32 partner;
     // Of the kernels that read segments by pages, as in `Seed`.
     u32 page_bits;
+    // The new column has ids of 8 bytes, whatever the segment has.
+    u32 widens;
+    u32 unused;
+    // The level whose tiles are counted: what a step does is done by several launches where layers have changed its segment.
+    u64 tickets;
     // Lists longer than `long_list` are put down here, and expanded by all blocks together afterwards: how many there are, and
     // which. 0: none are.
     u64 hub_level, hubs;

@@ -8,3 +8,4 @@ CROWDED(4) walk_expand_hubs_paged(u64 arguments) { expand_hubs<Paged>(arguments)
 CROWDED(4) walk_filter_paged(u64 arguments) { filter<Paged>(arguments); }
 KERNEL walk_seed_paged(u64 arguments) { seed_keys<Paged>(arguments); }
 KERNEL walk_seed_rows_paged(u64 arguments) { seed_rows(arguments); }
+KERNEL walk_seed_joined_paged(u64 arguments) { seed_joined<Paged>(arguments); }

@@ -192,6 +192,8 @@ struct Entry {
 };
 const Entry ENTRIES[] = {
     {"walk_seed", walk_seed},
+    {"walk_seed_joined", walk_seed_joined},
+    {"walk_seed_joined_paged", walk_seed_joined_paged},
     {"walk_expand", walk_expand},
     {"walk_expand_one", walk_expand_one},
     {"walk_expand_hubs", walk_expand_hubs},
@@ -241,6 +243,7 @@ extern "C" u64 somersault_twin_size(u32 which) {
         case 4: return sizeof(Part);
         case 5: return sizeof(Spread);
         case 6: return sizeof(Collapse);
+        case 7: return sizeof(Joined);
         default: return 0;
     }
 }

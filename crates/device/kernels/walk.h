@@ -32,9 +32,12 @@ DEVICE u64 value_of(const Step& step, const Check& check, u32 which, u64 row, u6
 }
 
 template <typename Pages> DEVICE bool passes(const Step& step, u64 row, u64 made, Pages pages) {
+    bool result = true;
     for (u32 at = 0; at < step.checks; at++) {
         if (at + 1 == step.partner) continue;
         const Check& check = step.check[at];
+        if (!result && check.joins == JOINS_AND) return false;
+        if (result == (check.joins == JOINS_OR)) continue;
         u64 left = value_of(step, check, check.left, row, made);
         bool holds;
         if (check.kind == CHECK_SAME) {
@@ -55,9 +58,9 @@ template <typename Pages> DEVICE bool passes(const Step& step, u64 row, u64 made
             Rows rows = rows_of(check.segment, left, pages);
             holds = row_among(check.segment.neighbours, rows, right, pages) != ABSENT;
         }
-        if (!holds) return false;
+        result = holds != (check.joins == JOINS_UNLESS);
     }
-    return true;
+    return result;
 }
 
 // How many rows the step has to take: none, where an earlier one had no room. One thread looks for all of its block: another
@@ -128,7 +131,10 @@ DEVICE bool write_round(const Step& step, const Candidates& round, u64* scratch,
             if (step.out[column])
                 put_cell(step.out[column], step.in[column].wide, at, step.in[column], round.row[one], Resident());
         const Column& neighbours = step.segment.neighbours;
-        if (step.made) put_cell(step.made, neighbours.wide, at, neighbours, round.edge[one], pages);
+        if (step.widens)
+            reinterpret_cast<u64*>(step.made)[at] = id_at(neighbours, round.edge[one], pages);
+        else if (step.made)
+            put_cell(step.made, neighbours.wide, at, neighbours, round.edge[one], pages);
         at++;
     }
     return true;
@@ -235,7 +241,7 @@ template <typename Pages> DEVICE void expand_one(u64 arguments) {
     SHARED u64 scratch[BLOCK / WARP + 1], place;
     take(step, arguments);
     Pages pages = pages_at(Pages(), step.pages, step.page_bits);
-    Tickets tickets = tickets_of(reinterpret_cast<Level*>(step.input));
+    Tickets tickets = tickets_of(reinterpret_cast<Level*>(step.tickets));
     u64 rows = rows_to_take(step, &place), tile;
     u32 size = tile_rows(rows, BLOCK * ROUND);
     while (next_tile(tickets, rows, size, &place, tile)) {
@@ -263,7 +269,7 @@ template <typename Pages> DEVICE void expand(u64 arguments) {
     take(step, arguments);
     Pages pages = pages_at(Pages(), step.pages, step.page_bits);
     u64 rows = rows_to_take(step, &place), tile;
-    Tickets tickets = tickets_of(reinterpret_cast<Level*>(step.input));
+    Tickets tickets = tickets_of(reinterpret_cast<Level*>(step.tickets));
     u32 size = tile_rows(rows, BLOCK * LISTS);
     u32 each = size > BLOCK ? LISTS : 1;
     while (next_tile(tickets, rows, size, &place, tile)) {
@@ -338,7 +344,7 @@ template <typename Pages> DEVICE void filter(u64 arguments) {
     SHARED u64 scratch[BLOCK / WARP + 1], place;
     take(step, arguments);
     Pages pages = pages_at(Pages(), step.pages, step.page_bits);
-    Tickets tickets = tickets_of(reinterpret_cast<Level*>(step.input));
+    Tickets tickets = tickets_of(reinterpret_cast<Level*>(step.tickets));
     u64 rows = rows_to_take(step, &place), tile;
     u32 size = tile_rows(rows, BLOCK * ROUND);
     while (next_tile(tickets, rows, size, &place, tile)) {
@@ -421,6 +427,25 @@ DEVICE void seed_rows(u64 arguments) {
     Column rows = {seed.index.data, 0, 0, seed.wide, 0};
     for (u64 row = seed.begin + thread; row < seed.end; row += all)
         put_cell(seed.out, seed.wide, row - seed.begin, rows, row, pages);
+}
+
+// Makes a strip of two runs of rows a column of 8-byte ids.
+template <typename Pages> DEVICE void seed_joined(u64 arguments) {
+    SHARED Joined seed;
+    take(seed, arguments);
+    Pages pages = pages_at(Pages(), seed.pages, seed.page_bits);
+    u64 thread = u64(block_of_grid()) * threads() + thread_of_block(), all = u64(blocks()) * threads();
+    if (thread == 0) reinterpret_cast<Level*>(seed.level)->rows = seed.end - seed.begin;
+    for (u64 each = seed.begin + thread; each < seed.end; each += all) {
+        u64 id;
+        if (each >= seed.first_rows)
+            id = id_at(seed.second, seed.second_row + each - seed.first_rows, pages);
+        else if (seed.first.cells)
+            id = id_at(seed.first, seed.first_row + each, pages);
+        else
+            continue;
+        reinterpret_cast<u64*>(seed.out)[each - seed.begin] = id;
+    }
 }
 
 // As `explore::Checksum` folds a row: each id in turn, then once more.

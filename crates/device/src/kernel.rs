@@ -56,6 +56,7 @@ kernels! {
     }
     "walk" {
         Seed = "walk_seed": "Makes a strip of the first column.",
+        SeedJoined = "walk_seed_joined": "Makes a strip of two runs of rows, one behind the other, the first column.",
         Expand = "walk_expand": "One row out for each neighbour that passes the checks.",
         ExpandOne = "walk_expand_one": "The same, where each row has one neighbour at most.",
         ExpandHubs = "walk_expand_hubs": "The same of the lists that were too long for one block.",
@@ -65,6 +66,7 @@ kernels! {
     "paged" {
         SeedPaged = "walk_seed_paged": "`Seed` of an index that lies in pages.",
         SeedRowsPaged = "walk_seed_rows_paged": "Makes a strip of rows that lie in pages the first column.",
+        SeedJoinedPaged = "walk_seed_joined_paged": "`SeedJoined` of rows that lie in pages.",
         ExpandPaged = "walk_expand_paged": "`Expand` over segments that lie in pages.",
         ExpandOnePaged = "walk_expand_one_paged": "`ExpandOne` over segments that lie in pages.",
         ExpandHubsPaged = "walk_expand_hubs_paged": "`ExpandHubs` over segments that lie in pages.",
@@ -78,6 +80,7 @@ impl Kernel {
     pub const fn paged(self) -> Kernel {
         match self {
             Kernel::Seed => Kernel::SeedPaged,
+            Kernel::SeedJoined => Kernel::SeedJoinedPaged,
             Kernel::Expand => Kernel::ExpandPaged,
             Kernel::ExpandOne => Kernel::ExpandOnePaged,
             Kernel::ExpandHubs => Kernel::ExpandHubsPaged,

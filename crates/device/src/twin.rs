@@ -358,7 +358,7 @@ impl Device for Twin {
 }
 
 /// Bytes of the structs of arguments as the kernels have them: seed, step, finish, meet, part, spread, collapse.
-pub fn argument_bytes() -> [u64; 7] {
+pub fn argument_bytes() -> [u64; 8] {
     foreign::sizes()
 }
 
@@ -396,9 +396,9 @@ mod foreign {
         }
     }
 
-    pub(super) fn sizes() -> [u64; 7] {
+    pub(super) fn sizes() -> [u64; 8] {
         // SAFETY: the function reads nothing but its argument.
-        [0, 1, 2, 3, 4, 5, 6].map(|which| unsafe { somersault_twin_size(which) })
+        [0, 1, 2, 3, 4, 5, 6, 7].map(|which| unsafe { somersault_twin_size(which) })
     }
 
     pub(super) fn write(to: &Slice, from: &[u8]) {
@@ -428,8 +428,8 @@ mod foreign {
         Some("there is no twin".into())
     }
 
-    pub(super) fn sizes() -> [u64; 7] {
-        [0; 7]
+    pub(super) fn sizes() -> [u64; 8] {
+        [0; 8]
     }
 
     pub(super) fn write(_: &Slice, _: &[u8]) {}

@@ -21,13 +21,11 @@ pub use gpu::Memory;
 use gpu::device::DeviceError;
 use gpu::{Expected, Gives, Gpu, GpuError, Outlook, Over, Section};
 use query::plan::{Plan, Slot};
-use rdf::Direction;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use store::delta::Version;
-use store::{GraphView, SegmentKey};
 
 /// Which queries begin on the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -227,7 +225,12 @@ impl Accelerator {
     /// Tells the device whose turn it is that a query waits.
     fn expect(&self, turn: usize, version: &Version, prepared: &Prepared<'_>) -> Option<Expected> {
         let held = self.doors[turn % self.doors.len()].look().ok()?;
-        self.gpu_of(&held, version).ok()?.expect(prepared).ok()
+        let over = Over {
+            version: Some(version),
+            ..Over::ALL
+        };
+        let gpu = self.gpu_of(&held, version).ok()?;
+        gpu.expect(prepared, &over).ok()
     }
 
     /// The same on the first device that has room, beginning with the one whose turn it is.
@@ -269,7 +272,10 @@ impl Accelerator {
         prepared: &Prepared<'_>,
     ) -> Vec<Begun> {
         let others = (0..self.doors.len()).filter(|number| *number != begun.number);
-        let same = |other: &Begun| other.section.covered() == begun.section.covered();
+        let same = |other: &Begun| {
+            let (one, other) = (&begun.section, &other.section);
+            other.covered() == one.covered() && other.seeds() == one.seeds()
+        };
         others
             .filter_map(|number| self.begin_on(number, version, prepared, &|_| true).ok())
             .filter(same)
@@ -342,16 +348,12 @@ impl Accelerator {
     ) -> Result<Section, GpuError> {
         let gpu = self.gpu_of(held, version)?;
         let over = Over {
-            is_of_base: &|segment| version.is_base_alone(segment),
+            version: Some(version),
             is_worth,
         };
         let section = gpu.section_over(prepared, gives, &over);
         self.image_bytes.store(gpu.image_bytes(), Ordering::Relaxed);
-        let section = section?;
-        if section.asks_all_predicates() && brings_predicates(version) {
-            return Err(GpuError::Layered);
-        }
-        Ok(section)
+        section
     }
 
     fn gpu_of(&self, held: &OpenDevice, version: &Version) -> Result<Arc<Gpu>, GpuError> {
@@ -445,19 +447,6 @@ fn longest_wait(plan: &Plan, workers: usize) -> Duration {
     let cost_ns: f64 = plan.steps.iter().map(|step| step.estimate.cost_ns).sum();
     let half = cost_ns / workers.max(1) as f64 / 2.0;
     Duration::from_nanos(half as u64).min(WAIT_MAX)
-}
-
-/// Whether layers have edges by predicates of which the base has none.
-fn brings_predicates(version: &Version) -> bool {
-    let is_layered = |predicate| {
-        let segment = |direction| SegmentKey {
-            predicate,
-            direction,
-        };
-        let mut segments = [Direction::Out, Direction::In].map(segment).into_iter();
-        segments.any(|segment| !version.is_base_alone(segment))
-    };
-    version.predicates().into_iter().any(is_layered)
 }
 
 fn is_worth(plan: &Plan) -> bool {

@@ -37,6 +37,7 @@ use explore::{
     Chunk, Environment, Limits, Options, Prepared, Seed, Service, Status, StepProfile, Stop, Walk,
     WalkError, prepare, wait, wait_for,
 };
+use on_device::is_seed_of;
 use parts::{Chunks, EndOnPanic, PART_LEN_MIN, Part, Parts};
 use query::plan::Weight;
 use std::hash::{BuildHasher, RandomState};
@@ -239,7 +240,8 @@ impl<'a> Execution<'_, 'a> {
             None
         };
         let (seed, begun) = match (seed, begun) {
-            (Some(seed), Some((device, Ok(begun)))) if seed.len() == begun.section.seeds() => {
+            (Some(seed), Some((device, Ok(begun)))) if is_seed_of(&seed, &begun.section) => {
+                let seed = self.arranged(seed, &begun)?;
                 let (profile, report) = self.on_devices(device, begun, workers, &seed, consume)?;
                 return Ok(Answered {
                     profile,

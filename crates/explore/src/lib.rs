@@ -53,5 +53,6 @@ pub use prepare::{IdCondition, Prepared, Seed, TagSet, prepare, prepare_steps};
 pub use profile::StepProfile;
 pub use run::{Checksum, run_to_end};
 pub use sample::Samples;
+pub use step::set::ArrangedSet;
 pub use views::Views;
 pub use walk::Walk;

@@ -114,7 +114,7 @@ impl<'p, 'a, V: GraphView, L: Lexicon> Walk<'p, 'a, V, L> {
             keys,
         } = seed.part(range);
         match walk.chain.operator(step) {
-            Operator::Set(expansion) => expansion.restrict(elements.clone()),
+            Operator::Set(expansion) => expansion.restrict(elements.clone(), seed.arrangement()),
             _ => unreachable!("a seed is a set"),
         }
         if let Some(keys) = keys {

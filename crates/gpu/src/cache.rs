@@ -28,6 +28,7 @@ mod heat;
 mod host;
 mod lease;
 mod need;
+mod overlaid;
 mod paging;
 mod replacement;
 mod shared;
@@ -39,16 +40,18 @@ mod transfer;
 pub use lease::Expected;
 pub(crate) use lease::{Lease, Pages};
 pub(crate) use need::{Lookups, lookups};
+pub(crate) use overlaid::{Numbers, What};
 pub(crate) use shared::{Shared, SharedCache};
 pub use transfer::Traffic;
 
+use crate::account::Account;
 use crate::arena::Arena;
 use crate::error::GpuError;
 use crate::image::{Contents, Image, Outline};
 use device::{Device, HostRegion, Mark, Stream};
 use heat::Heat;
-pub(crate) use host::Account;
 use host::{HostPage, HostPages};
+use overlaid::{Overlaid, Source};
 use replacement::{Coming, Replacement};
 use space::Space;
 use std::collections::HashMap;
@@ -108,6 +111,17 @@ const PAGES_MORE: u64 = 64;
 /// What frames are filled with that nobody has.
 const POISON: u8 = 0xdb;
 
+/// The same numbers, each once, in the order in which they come first.
+fn each_once(numbers: &[u32]) -> Vec<u32> {
+    let mut once: Vec<u32> = Vec::with_capacity(numbers.len());
+    for number in numbers {
+        if !once.contains(number) {
+            once.push(*number);
+        }
+    }
+    once
+}
+
 /// See the head of this file.
 pub(crate) struct Cache {
     device: Arc<dyn Device>,
@@ -123,6 +137,10 @@ pub(crate) struct Cache {
     space: Option<Space>,
     numbers: HashMap<SegmentKey, Option<u32>>,
     entries: Vec<Entry>,
+    /// What layers have made of segments, in the version that was looked at last.
+    overlaid: HashMap<(SegmentKey, What), Overlaid>,
+    /// Numbers of what no version has any more that is looked at from now on.
+    retired: Vec<u32>,
     replacement: Replacement,
     coming: Coming,
     traffic: Traffic,
@@ -132,9 +150,10 @@ pub(crate) struct Cache {
     is_ahead: bool,
 }
 
-/// A segment, by its number.
+/// A segment, or edges of it that layers brought or took away, by its number.
 struct Entry {
     key: SegmentKey,
+    source: Source,
     outline: Arc<Outline>,
     /// For each of its pages, bytes that a lookup reads of it.
     reads: Vec<f64>,
@@ -204,6 +223,8 @@ impl Cache {
             space: None,
             numbers: HashMap::new(),
             entries: Vec::new(),
+            overlaid: HashMap::new(),
+            retired: Vec::new(),
             replacement: Replacement::default(),
             coming: Coming::default(),
             traffic: Traffic::default(),
@@ -225,22 +246,17 @@ impl Cache {
         self.traffic
     }
 
-    /// A segment as it lies on the device whole, or else what it is like; whether it lies there, too. `None` where no edge
-    /// has the predicate.
-    pub(crate) fn look(&mut self, key: SegmentKey) -> Result<Option<(Arc<Image>, bool)>, GpuError> {
-        let Some(number) = self.number(key)? else {
-            return Ok(None);
-        };
+    /// What a segment lies as, where it is on the device whole, or else what it is like; and whether it lies there.
+    pub(crate) fn looked(&self, number: u32) -> (Arc<Image>, bool) {
         let entry = &self.entries[number as usize];
-        Ok(Some(match &entry.place {
+        match &entry.place {
             Place::Whole(_, image) => (Arc::clone(image), !self.is_ahead),
             _ => (Arc::clone(&entry.described), false),
-        }))
+        }
     }
 
     /// A segment that was placed, as a program looks at it that is paged, or is not.
-    pub(crate) fn placed(&self, key: SegmentKey, is_paged: bool) -> Option<Arc<Image>> {
-        let number = self.numbers.get(&key).copied().flatten()?;
+    pub(crate) fn placed(&self, number: u32, is_paged: bool) -> Option<Arc<Image>> {
         let entry = &self.entries[number as usize];
         if is_paged {
             return entry.view.as_ref().map(|view| Arc::clone(&view.image));
@@ -251,8 +267,9 @@ impl Cache {
         }
     }
 
-    /// The number of a segment, which is looked through when it is asked for first.
-    fn number(&mut self, key: SegmentKey) -> Result<Option<u32>, GpuError> {
+    /// The number of a segment of the base, which is looked through when it is asked for first; `None` where no edge of the base has
+    /// the predicate.
+    pub(crate) fn number(&mut self, key: SegmentKey) -> Result<Option<u32>, GpuError> {
         if let Some(number) = self.numbers.get(&key) {
             return Ok(*number);
         }
@@ -260,36 +277,48 @@ impl Cache {
         let outline = self.snapshot.raw_segment_by(key, threads)?;
         let page_bytes = 1 << self.arena.bits();
         let outline = outline.map(|raw| Outline::of(&raw, page_bytes));
-        let number = outline.map(|outline| {
-            self.entries.push(Entry {
-                key,
-                described: Arc::new(outline.image(0, 0)),
-                reads: outline.page_reads(page_bytes, self.options.pairwise),
-                outline: Arc::new(outline),
-                place: Place::Nowhere,
-                view: None,
-                pins: 0,
-                heat: Heat::default(),
-            });
-            self.entries.len() as u32 - 1
-        });
+        let number = match outline {
+            Some(outline) => Some(self.entered(key, Source::Base, outline)?),
+            None => None,
+        };
         self.numbers.insert(key, number);
         Ok(number)
     }
 
-    /// The numbers of segments that were looked at, each once, in the order of their use.
-    fn numbers_of(&self, keys: &[SegmentKey]) -> Vec<u32> {
-        let mut numbers: Vec<u32> = Vec::with_capacity(keys.len());
-        for key in keys {
-            let number = self.numbers.get(key).copied().flatten();
-            numbers.extend(number.filter(|number| !numbers.contains(number)));
+    /// Gives a segment a number: one that nobody has any more, or the next.
+    fn entered(
+        &mut self,
+        key: SegmentKey,
+        source: Source,
+        outline: Outline,
+    ) -> Result<u32, GpuError> {
+        let entry = Entry {
+            key,
+            source,
+            described: Arc::new(outline.image(0, 0)),
+            reads: outline.page_reads(1 << self.arena.bits(), self.options.pairwise),
+            outline: Arc::new(outline),
+            place: Place::Nowhere,
+            view: None,
+            pins: 0,
+            heat: Heat::default(),
+        };
+        let is_free = |number: &u32| self.entries[*number as usize].pins == 0;
+        if let Some(place) = self.retired.iter().position(is_free) {
+            let number = self.retired[place];
+            self.forget(number)?;
+            self.retired.swap_remove(place);
+            self.entries[number as usize] = entry;
+            return Ok(number);
         }
-        numbers
+        self.entries.push(entry);
+        Ok(self.entries.len() as u32 - 1)
     }
 
-    /// Pins segments, all of which lie whole; gives their numbers. They are taken to be looked into as often as last time.
-    pub(crate) fn pin(&mut self, keys: &[SegmentKey]) -> Vec<u32> {
-        let numbers = self.numbers_of(keys);
+    /// Pins segments, all of which lie whole, each of them once; gives their numbers. They are taken to be looked into as often as
+    /// last time.
+    pub(crate) fn pin(&mut self, numbers: &[u32]) -> Vec<u32> {
+        let numbers = each_once(numbers);
         self.replacement.touch(numbers.iter().copied());
         let now = self.replacement.now();
         for &number in &numbers {
@@ -308,9 +337,8 @@ impl Cache {
     }
 
     /// A query waits that needs these, in the order of their use; gives its number.
-    pub(crate) fn expect(&mut self, keys: &[SegmentKey]) -> u64 {
-        let numbers = self.numbers_of(keys);
-        self.coming.add(numbers)
+    pub(crate) fn expect(&mut self, numbers: &[u32]) -> u64 {
+        self.coming.add(each_once(numbers))
     }
 
     /// It does not wait any more.
@@ -326,15 +354,16 @@ impl Cache {
     /// Gives each segment a place and pins it; gives their numbers, and where their pages are found if one of them is paged.
     pub(crate) fn place(
         &mut self,
-        keys: &[SegmentKey],
+        numbers: &[u32],
         lookups: &Lookups,
     ) -> Result<(Vec<u32>, Option<Pages>), GpuError> {
-        for (key, &of_query) in lookups {
-            if let Some(&Some(number)) = self.numbers.get(key) {
-                self.entries[number as usize].heat.expect(of_query);
+        for &number in numbers {
+            let entry = &mut self.entries[number as usize];
+            if let Some(&of_query) = lookups.get(&entry.key) {
+                entry.heat.expect(of_query);
             }
         }
-        let numbers = self.pin(keys);
+        let numbers = self.pin(numbers);
         match self.place_all(&numbers, lookups) {
             Ok(pages) => Ok((numbers, pages)),
             Err(error) => {
@@ -434,9 +463,8 @@ impl Cache {
 
     /// Copies a segment to a run of frames.
     fn copy(&mut self, number: u32, frame: usize) -> Result<(), GpuError> {
-        let Entry { key, outline, .. } = &self.entries[number as usize];
-        let raw = self.snapshot.raw_segment_again(*key)?;
-        let raw = raw.expect("a segment that has an outline");
+        let entry = &self.entries[number as usize];
+        let (raw, outline) = (entry.raw(&self.snapshot)?, &entry.outline);
         let contents = Contents::of(&raw, outline);
         let to = self.arena.slice(frame, outline.bytes());
         let on = (&*self.device, &self.copies);

@@ -1,13 +1,14 @@
 //! Conditions on a row, as programs have them: what is looked at, and what it is compared with.
 
 use crate::image::Image;
-use crate::layout::{self, CheckKind};
+use crate::layout::{self, CheckKind, Joins};
 use explore::IdCondition;
 use query::plan::Slot;
 use rdf::VertexId;
 use std::ops::Range;
 
 /// A condition on a row.
+#[derive(Clone)]
 pub(crate) struct ProgramCheck {
     pub(crate) kind: CheckKind,
     pub(crate) segment: layout::Segment,
@@ -15,6 +16,8 @@ pub(crate) struct ProgramCheck {
     pub(crate) rows: Range<u64>,
     pub(crate) left: Operand,
     pub(crate) right: Operand,
+    /// How it is put together with those before it.
+    pub(crate) joins: Joins,
 }
 
 /// What a step or a check reads.
@@ -33,7 +36,35 @@ impl ProgramCheck {
             rows: 0..0,
             left: Operand::Column(left),
             right,
+            joins: Joins::And,
         }
+    }
+
+    /// Whether the column is an index's key.
+    pub(crate) fn key(index: layout::Index, column: Slot) -> ProgramCheck {
+        let column = Operand::Column(column);
+        ProgramCheck {
+            segment: layout::Segment {
+                index,
+                ..layout::Segment::default()
+            },
+            ..ProgramCheck::of_kind(CheckKind::Key, column, column)
+        }
+    }
+
+    /// Whether the column is among these rows of a segment.
+    pub(crate) fn rows(image: &Image, rows: Range<u64>, column: Slot) -> ProgramCheck {
+        let column = Operand::Column(column);
+        ProgramCheck {
+            segment: image.segment,
+            rows,
+            ..ProgramCheck::of_kind(CheckKind::Rows, column, column)
+        }
+    }
+
+    /// The same, put together so with those before it.
+    pub(crate) fn joined(self, joins: Joins) -> ProgramCheck {
+        ProgramCheck { joins, ..self }
     }
 
     /// Whether two columns have the same id, or have not.
@@ -87,6 +118,7 @@ impl ProgramCheck {
             rows: 0..0,
             left,
             right,
+            joins: Joins::And,
         }
     }
 }

@@ -13,7 +13,7 @@ pub enum NotCovered {
     Graphs,
     /// It has a constant where kernels want a column, or a column where they want a constant.
     Shape,
-    /// Layers have changed its segment; images are those of the base.
+    /// Layers have changed so much of its segment that it is not brought to the device, or what predicates there are.
     Layered,
     /// The predicate has no edge: nothing to walk.
     NoEdges,
@@ -38,7 +38,7 @@ impl fmt::Display for NotCovered {
             NotCovered::Graphs => formatter.write_str("its graphs are told apart"),
             NotCovered::Shape => formatter.write_str("its ends are not those of a list of rows"),
             NotCovered::Layered => {
-                formatter.write_str("its predicate has changes that are in no image yet")
+                formatter.write_str("its predicate has more changes than are brought to it")
             }
             NotCovered::NoEdges => formatter.write_str("its predicate has no edge"),
             NotCovered::Condition => formatter.write_str("ids do not decide its condition"),
@@ -92,8 +92,8 @@ pub enum GpuError {
         /// Of the program.
         steps: usize,
     },
-    /// Layers have touched a segment that it looks at; images are those of the base.
-    #[error("changes are not in the images yet")]
+    /// Layers have changed more of a segment that it looks at than is brought to the device.
+    #[error("a segment has more changes than are brought to the device")]
     Layered,
     /// Whoever waited for a strip does not wait any more; the device may still walk it.
     #[error("the device was not waited for any longer")]

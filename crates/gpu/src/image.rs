@@ -12,10 +12,12 @@
 //! Invariant: no number and no rank block crosses a multiple of 256 bytes of the data, so none crosses a page.
 
 use crate::arena::ALIGNMENT;
+use crate::changes::Changes;
 use crate::layout::{self, Column};
 use explore::TagSet;
 use rdf::VertexId;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::raw::{RawIndex, RawNeighbours, RawSegment};
 
@@ -64,6 +66,64 @@ impl Image {
         let ends = [self.segment.index.first.first, self.last_key];
         let [first, last] = ends.map(VertexId::from_bits);
         TagSet::between(first, last)
+    }
+}
+
+/// A segment as a version has it: an edge is there that the base has and that did not go, or that came.
+#[derive(Clone)]
+pub(crate) struct Layered {
+    pub(crate) base: Arc<Image>,
+    /// What layers brought; the base has none of it.
+    pub(crate) came: Option<Arc<Image>>,
+    /// What they took away; the base has all of it.
+    pub(crate) went: Option<Arc<Image>>,
+    /// Both, on the host.
+    pub(crate) changes: Option<Arc<Changes>>,
+}
+
+impl Layered {
+    /// Whether it is as in the base.
+    pub(crate) fn is_base_alone(&self) -> bool {
+        self.came.is_none() && self.went.is_none()
+    }
+
+    /// Whether edges are in several graphs, which no kernel tells apart.
+    pub(crate) fn has_graphs(&self) -> bool {
+        let changes = self.changes.as_ref();
+        self.base.has_graphs || changes.is_some_and(|changes| changes.has_graphs())
+    }
+
+    /// What kinds of terms its neighbours may be.
+    pub(crate) fn neighbour_tags(&self) -> TagSet {
+        self.base.neighbour_tags().with(self.came_tags()[1])
+    }
+
+    /// What kinds of terms its keys may be.
+    pub(crate) fn key_tags(&self) -> TagSet {
+        self.base.key_tags().with(self.came_tags()[0])
+    }
+
+    fn came_tags(&self) -> [TagSet; 2] {
+        let changes = self.changes.as_ref();
+        changes.map_or([TagSet::NONE; 2], |changes| changes.came_tags())
+    }
+
+    /// The rows of a key among what came, with their image; nothing, where there are none.
+    pub(crate) fn came_of(&self, key: VertexId) -> Option<(&Arc<Image>, Range<u64>)> {
+        let rows = self.changes.as_ref()?.came().rows_of(key);
+        self.came
+            .as_ref()
+            .filter(|_| !rows.is_empty())
+            .map(|image| (image, rows))
+    }
+
+    /// The same of what went.
+    pub(crate) fn went_of(&self, key: VertexId) -> Option<(&Arc<Image>, Range<u64>)> {
+        let rows = self.changes.as_ref()?.went().rows_of(key);
+        self.went
+            .as_ref()
+            .filter(|_| !rows.is_empty())
+            .map(|image| (image, rows))
     }
 }
 

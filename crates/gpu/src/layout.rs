@@ -92,6 +92,15 @@ pub(crate) enum CheckKind {
     Different,
 }
 
+/// What [`Check::joins`] can be: how it is put together with those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Joins {
+    And,
+    Unless,
+    Or,
+}
+
 /// A condition on a row.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
@@ -103,7 +112,8 @@ pub(crate) struct Check {
     pub kind: u32,
     pub left: u32,
     pub right: u32,
-    pub unused: u32,
+    /// As of [`Joins`].
+    pub joins: u32,
 }
 
 /// What is counted of a level.
@@ -154,6 +164,26 @@ pub(crate) struct Seed {
     pub pages: u64,
 }
 
+/// Two runs of rows become a column of 8-byte ids: the elements `begin..end` of both, one behind the other.
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Joined {
+    pub begin: u64,
+    pub end: u64,
+    pub level: u64,
+    pub out: u64,
+    /// Without cells: those elements are made elsewhere.
+    pub first: Column,
+    pub second: Column,
+    pub first_row: u64,
+    pub second_row: u64,
+    /// Rows of the first run.
+    pub first_rows: u64,
+    pub pages: u64,
+    pub page_bits: u32,
+    pub unused: u32,
+}
+
 /// A table becomes the next.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
@@ -177,6 +207,11 @@ pub(crate) struct Step {
     pub partner: u32,
     /// As in [`Seed`].
     pub page_bits: u32,
+    /// 1: the new column has ids of 8 bytes, whatever the segment has.
+    pub widens: u32,
+    pub unused: u32,
+    /// The level whose tiles are counted.
+    pub tickets: u64,
     /// Where lists longer than `long_list` are counted and put down, or 0.
     pub hub_level: u64,
     pub hubs: u64,
@@ -305,9 +340,10 @@ mod tests {
             size_of::<Part>(),
             size_of::<SpreadStep>(),
             size_of::<Collapse>(),
+            size_of::<Joined>(),
         ];
         let theirs = device::twin::argument_bytes();
-        if theirs == [0; 7] {
+        if theirs == [0; 8] {
             eprintln!("SKIPPED: there is no host twin without a C++ compiler");
             return;
         }

@@ -14,8 +14,10 @@
 //!
 //! Does not know: nodes, windows, query text, clocks. Threads but its caller's live as long as a segment is brought.
 
+mod account;
 mod arena;
 mod cache;
+mod changes;
 mod collapse;
 mod condition;
 mod error;
@@ -36,6 +38,7 @@ pub use cache::{CacheOptions, Expected, Traffic};
 pub use error::{GpuError, NotCovered};
 pub use outlook::{Outlook, Over};
 pub use patience::Patience;
+pub use program::Arranged;
 pub use rows::{Piece, Rows};
 pub use section::{Ran, Section};
 
@@ -159,9 +162,9 @@ impl Gpu {
     }
 
     /// Tells that a query waits for the device, so that what it needs is kept there, until the answer is dropped.
-    pub fn expect(&self, prepared: &Prepared<'_>) -> Result<Expected, GpuError> {
+    pub fn expect(&self, prepared: &Prepared<'_>, over: &Over<'_>) -> Result<Expected, GpuError> {
         let mut cache = self.cache.held_soon()?;
-        let (program, _) = self.looked_at(&mut cache, prepared, &Over::ALL)?;
+        let (program, _) = self.looked_at(&mut cache, prepared, over)?;
         Ok(Expected::new(&self.cache, cache.expect(&program.segments)))
     }
 
@@ -241,13 +244,15 @@ impl Gpu {
         }
         let lookups = cache::lookups(prepared, &self.snapshot, program.covered);
         let (numbers, pages) = cache.place(&program.segments, &lookups)?;
-        let image = &mut |segment| {
-            if !(over.is_of_base)(segment) {
-                return Err(GpuError::Layered);
-            }
-            Ok(cache.placed(segment, pages.is_some()))
+        let images = &mut |name| {
+            let Some(numbers) = cache.numbers_in(name, over.version)? else {
+                return Ok(None);
+            };
+            let images = numbers.images(|number| cache.placed(number, pages.is_some()));
+            Ok(images.map(|images| (images, numbers)))
         };
-        let program = program::compile(prepared, &self.snapshot, image, pages.is_none());
+        let of = (&*self.snapshot, over.version);
+        let program = program::compile(prepared, of, images, pages.is_none());
         let ready = cache.ready();
         drop(cache);
         // Dropped, if there is no program, when nobody has the cache.
@@ -268,17 +273,19 @@ impl Gpu {
         over: &Over<'_>,
     ) -> Result<(Program, bool), GpuError> {
         let mut are_whole = true;
-        let image = &mut |segment| {
-            if !(over.is_of_base)(segment) {
-                return Err(GpuError::Layered);
-            }
-            let found = cache.look(segment)?;
-            Ok(found.map(|(image, is_whole)| {
+        let images = &mut |name| {
+            let Some(numbers) = cache.numbers_in(name, over.version)? else {
+                return Ok(None);
+            };
+            let images = numbers.images(|number| {
+                let (image, is_whole) = cache.looked(number);
                 are_whole &= is_whole;
-                image
-            }))
+                Some(image)
+            });
+            Ok(images.map(|images| (images, numbers)))
         };
-        let program = program::compile(prepared, &self.snapshot, image, true)?;
+        let of = (&*self.snapshot, over.version);
+        let program = program::compile(prepared, of, images, true)?;
         Ok((program, are_whole))
     }
 }

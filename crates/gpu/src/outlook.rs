@@ -2,12 +2,13 @@
 
 use crate::collapse::ProgramCollapse;
 use crate::program::Program;
-use store::SegmentKey;
+use store::delta::Version;
 
 /// What a section is over, and whether it is wanted.
 pub struct Over<'o> {
-    /// Whether a segment of the version that is walked is as in the base: the first step that looks at another one ends the section.
-    pub is_of_base: &'o dyn Fn(SegmentKey) -> bool,
+    /// What is walked, over the base of the device's images: what its layers have changed is brought, too, as long as it is little. `None`:
+    /// the base.
+    pub version: Option<&'o Version>,
     /// Whether what the device would do is worth it ([`GpuError::Unworthy`](crate::GpuError::Unworthy)): asked before segments are brought.
     pub is_worth: &'o dyn Fn(&Outlook) -> bool,
 }
@@ -15,7 +16,7 @@ pub struct Over<'o> {
 impl Over<'_> {
     /// The base, whatever is gained.
     pub const ALL: Over<'static> = Over {
-        is_of_base: &|_| true,
+        version: None,
         is_worth: &|_| true,
     };
 }

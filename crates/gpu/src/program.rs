@@ -21,11 +21,16 @@
 //!
 //! Everything else ends the program; so do named graphs, other sources than the store, and the [cut](Prepared::cut).
 
+mod layered;
+
+pub use layered::Arranged;
+
+use crate::cache::{Numbers, What};
 use crate::collapse::ProgramCollapse;
 use crate::condition::{Operand, ProgramCheck};
 use crate::error::{GpuError, NotCovered};
-use crate::image::Image;
-use crate::layout::{self, CheckKind};
+use crate::image::{Image, Layered};
+use crate::layout;
 use crate::meet::Met;
 use crate::spread::{PARTS_MAX, Spread, Wanted};
 use explore::{Prepared, TagSet};
@@ -33,6 +38,7 @@ use query::plan::{Action, ConstantId, Node, Scope, Side, Slot, Source, Step};
 use rdf::{Direction, Tag, VertexId};
 use std::ops::Range;
 use std::sync::Arc;
+use store::delta::Version;
 use store::{GraphScope, GraphView, SegmentKey, Snapshot};
 
 /// Comparisons of a filter, at most: each four are a pass over the table, and a processor looks for one of many ids by a search.
@@ -48,10 +54,12 @@ pub(crate) struct Program {
     pub(crate) why: NotCovered,
     /// The column of the seed, where it is kept.
     pub(crate) slot: Option<Slot>,
-    /// The segments that it looks at.
-    pub(crate) segments: Vec<SegmentKey>,
-    /// Whether it asks all predicates that there are.
-    pub(crate) asks_all: bool,
+    /// The numbers of the segments that it looks at.
+    pub(crate) segments: Vec<u32>,
+    /// How many of them are what layers brought or took away.
+    pub(crate) changes: usize,
+    /// How its seed is numbered, where that is not by the order of a set.
+    pub(crate) arranged: Option<Arranged>,
     /// How equal rows become one at its end.
     pub(crate) collapse: Option<ProgramCollapse>,
 }
@@ -64,17 +72,93 @@ pub(crate) enum ProgramSeed {
     Keys(Arc<Image>),
     /// What several sets have.
     Met(Met),
+    /// Those of the first, then these rows, which layers brought.
+    Joined(ProgramJoined),
+}
+
+/// A seed of two parts.
+pub(crate) struct ProgramJoined {
+    /// The segment of the first part, and its rows; `None`: its keys.
+    pub(crate) first: (Arc<Image>, Option<Range<u64>>),
+    pub(crate) second: (Arc<Image>, Range<u64>),
+}
+
+impl ProgramJoined {
+    /// Elements of the first part.
+    pub(crate) fn first_elements(&self) -> u64 {
+        match &self.first {
+            (_, Some(rows)) => rows.end - rows.start,
+            (image, None) => image.segment.index.keys,
+        }
+    }
 }
 
 /// A table becomes the next one.
 pub(crate) struct ProgramStep {
-    /// What is expanded, and into which column; `None`: rows are only checked.
-    pub(crate) expansion: Option<(Arc<Image>, Whose, Slot)>,
+    /// What is expanded; `None`: rows are only checked.
+    pub(crate) expansion: Option<Expansion>,
     /// What is expanded by predicates that are not known, instead; there are no checks then.
     pub(crate) spread: Option<Spread>,
     pub(crate) checks: Vec<ProgramCheck>,
     /// The columns after it.
     pub(crate) keep: Vec<Slot>,
+}
+
+/// A column is made of lists.
+pub(crate) struct Expansion {
+    pub(crate) into: Slot,
+    /// Where its rows come from: from all of them, none twice. There is one at least; layers make it several.
+    pub(crate) branches: Vec<Branch>,
+}
+
+/// Lists of one segment.
+pub(crate) struct Branch {
+    pub(crate) image: Arc<Image>,
+    pub(crate) whose: Whose,
+    /// What is checked of its rows alone.
+    pub(crate) checks: Vec<ProgramCheck>,
+}
+
+impl Expansion {
+    /// How its column lies: as the neighbours of its segment do; with ids of 8 bytes where there are several.
+    pub(crate) fn column(&self) -> layout::Column {
+        let first = &self.branches[0].image;
+        if self.widens() {
+            return layout::Column {
+                wide: 1,
+                ..layout::Column::default()
+            };
+        }
+        first.segment.neighbours
+    }
+
+    /// Whether its column has ids of 8 bytes, whatever its segments have.
+    pub(crate) fn widens(&self) -> bool {
+        let mut images = self.branches.iter().map(|branch| &branch.image);
+        images.any(|image| !Arc::ptr_eq(image, &self.branches[0].image))
+    }
+}
+
+impl ProgramStep {
+    /// One that only checks rows.
+    fn of_checks(checks: Vec<ProgramCheck>, keep: Vec<Slot>) -> ProgramStep {
+        ProgramStep {
+            expansion: None,
+            spread: None,
+            checks,
+            keep,
+        }
+    }
+
+    /// How many checks it has room for.
+    fn room(&self) -> usize {
+        let branches = self.expansion.iter().flat_map(|it| &it.branches);
+        let own = branches.map(|branch| branch.checks.len()).max();
+        match self.spread {
+            Some(_) => 0,
+            None => layout::CHECKS - own.unwrap_or(0) - self.checks.len(),
+        }
+    }
 }
 
 /// Whose lists an expansion takes.
@@ -86,8 +170,9 @@ pub(crate) enum Whose {
     Rows(Range<u64>),
 }
 
-/// Gives the image of a segment.
-pub(crate) type ImageOf<'i> = dyn FnMut(SegmentKey) -> Result<Option<Arc<Image>>, GpuError> + 'i;
+/// Gives the images of a segment, and their numbers.
+pub(crate) type ImagesOf<'i> =
+    dyn FnMut((SegmentKey, What)) -> Result<Option<(Layered, Numbers)>, GpuError> + 'i;
 
 /// Why a step is not taken.
 enum Stop {
@@ -111,16 +196,17 @@ impl From<NotCovered> for Stop {
 /// no predicate is unknown: the kernels for that read no pages.
 pub(crate) fn compile(
     prepared: &Prepared<'_>,
-    snapshot: &Snapshot,
-    image: &mut ImageOf<'_>,
+    (snapshot, version): (&Snapshot, Option<&Version>),
+    images: &mut ImagesOf<'_>,
     are_whole: bool,
 ) -> Result<Program, GpuError> {
     let mut compiler = Compiler {
         prepared,
         snapshot,
-        image,
+        version,
+        images,
         segments: Vec::new(),
-        asks_all: false,
+        changes: 0,
         are_whole,
         tags: Vec::new(),
     };
@@ -133,16 +219,23 @@ pub(crate) fn compile(
         Some(Err(Stop::Failed(error))) => return Err(error),
         Some(Ok(seed)) => seed,
     };
-    let Seed { made_of, slot, met } = seed;
+    let Seed {
+        made_of,
+        slot,
+        met,
+        went,
+        arranged,
+    } = seed;
     let mut met = met.filter(|_| are_whole);
     let mut program = Program {
         seed: made_of,
-        steps: Vec::new(),
+        steps: went.into_iter().collect(),
         covered: first + 1,
         why: NotCovered::End,
         slot,
         segments: Vec::new(),
-        asks_all: false,
+        changes: 0,
+        arranged,
         collapse: None,
     };
     for (at, step) in steps.iter().enumerate().skip(first + 1) {
@@ -161,7 +254,7 @@ pub(crate) fn compile(
         }
     }
     program.segments = compiler.segments;
-    program.asks_all = compiler.asks_all;
+    program.changes = compiler.changes;
     if let Some((met, _)) = met.filter(|(met, _)| met.is_met()) {
         program.seed = ProgramSeed::Met(met);
     } else if program.steps.is_empty() {
@@ -177,15 +270,20 @@ struct Seed {
     slot: Option<Slot>,
     /// What it can be met by, where its elements are kept as an index: with its column.
     met: Option<(Met, Slot)>,
+    /// What takes away what layers took away.
+    went: Option<ProgramStep>,
+    arranged: Option<Arranged>,
 }
 
 struct Compiler<'c, 'a, 'i> {
     prepared: &'c Prepared<'a>,
     snapshot: &'c Snapshot,
-    image: &'c mut ImageOf<'i>,
-    /// Those that were looked at, be the step taken or not.
-    segments: Vec<SegmentKey>,
-    asks_all: bool,
+    /// What is walked, where that is not the snapshot.
+    version: Option<&'c Version>,
+    images: &'c mut ImagesOf<'i>,
+    /// Numbers of those that were looked at, be the step taken or not.
+    segments: Vec<u32>,
+    changes: usize,
     are_whole: bool,
     /// What kinds of terms columns may hold, as they were made.
     tags: Vec<(Slot, TagSet)>,
@@ -220,7 +318,10 @@ impl Compiler<'_, '_, '_> {
         };
         let (key, _) = self.segment(predicate, Direction::Out, scope, source)?;
         let (subject, object) = (self.id(subject), self.id(object));
-        let objects = self.snapshot.neighbours(key, subject, GraphScope::Default);
+        let objects = match self.version {
+            Some(version) => version.neighbours(key, subject, GraphScope::Default),
+            None => self.snapshot.neighbours(key, subject, GraphScope::Default),
+        };
         let objects = objects.map_err(GpuError::View)?;
         let holds = objects.contains(object).map_err(GpuError::View)?;
         Ok(Some(holds))
@@ -239,16 +340,24 @@ impl Compiler<'_, '_, '_> {
                 source,
                 into,
             } => {
-                let (key, image) = self.segment(predicate, direction, scope, source)?;
+                let (key, images) = self.segment(predicate, direction, scope, source)?;
                 let found = self.rows_of(key, from)?;
-                self.tags.push((into, image.neighbour_tags()));
+                self.tags.push((into, images.neighbour_tags()));
+                let id = self.id(from);
+                let image = Arc::clone(&images.base);
                 let (dense, rows) = found.map_or((None, 0..0), |(ordinal, rows)| {
                     (image.dense(ordinal).copied(), rows)
                 });
+                let of = (key, Some((id, &rows)));
+                if let Some(seed) = layered::seed(&images, of, (step, into)) {
+                    return Ok(seed);
+                }
                 Ok(Seed {
                     met: dense.map(|index| (Met::new(&image, index), into)),
                     made_of: ProgramSeed::Rows(image, rows),
                     slot: step.kept(into),
+                    went: None,
+                    arranged: None,
                 })
             }
             Action::ExpandKeys {
@@ -258,12 +367,20 @@ impl Compiler<'_, '_, '_> {
                 source,
                 into,
             } => {
-                let (_, image) = self.segment(predicate, direction, scope, source)?;
-                self.tags.push((into, image.key_tags()));
+                let (key, _) = self.segment(predicate, direction, scope, source)?;
+                let images = self.images_of((key, What::Keys))?;
+                let images = images.expect("its edges were there");
+                self.tags.push((into, images.key_tags()));
+                if let Some(seed) = layered::seed(&images, (key, None), (step, into)) {
+                    return Ok(seed);
+                }
+                let image = images.base;
                 Ok(Seed {
                     met: Some((Met::new(&image, image.segment.index), into)),
                     made_of: ProgramSeed::Keys(image),
                     slot: step.kept(into),
+                    went: None,
+                    arranged: None,
                 })
             }
             Action::Expand { .. } => Err(NotCovered::Shape.into()),
@@ -288,17 +405,19 @@ impl Compiler<'_, '_, '_> {
         );
         if let (true, Some((met, column))) = (is_first && is_known, &mut *met)
             && self.constants(step)?.is_none()
-            && met.take(*column, &self.check(step)?)
+            && let [check] = &self.check(step)?[..]
+            && met.take(*column, check)
         {
             program.slot = step.kept(*column);
             return Ok(());
         }
         self.step((at, step), &mut program.steps)?;
         if let (true, Some((met, column)), [first]) = (is_first, met, &program.steps[..])
-            && let Some((image, Whose::Column(from), _)) = &first.expansion
-            && from == column
+            && let Some(expansion) = &first.expansion
+            && let [branch] = &expansion.branches[..]
+            && branch.whose == Whose::Column(*column)
         {
-            met.expect(image, step.estimate.rows);
+            met.expect(&branch.image, step.estimate.rows);
         }
         Ok(())
     }
@@ -316,39 +435,31 @@ impl Compiler<'_, '_, '_> {
             steps.push(expansion);
             return Ok(());
         }
+        // Checks that belong together, each on a row as it is then.
         let checks = match step.action {
-            Action::Same { left, right } => vec![ProgramCheck::same(left, right, true)],
+            Action::Same { left, right } => vec![vec![ProgramCheck::same(left, right, true)]],
             Action::Check { .. } => match self.constants(step)? {
                 None => vec![self.check(step)?],
                 Some(true) => Vec::new(),
-                Some(false) => vec![ProgramCheck::never()],
+                Some(false) => vec![vec![ProgramCheck::never()]],
             },
-            Action::Filter(_) => self.filter(at)?,
+            Action::Filter(_) => {
+                let conditions = self.filter(at)?.into_iter();
+                conditions.map(|condition| vec![condition]).collect()
+            }
             ref other => return Err(NotCovered::Step(other.name()).into()),
         };
         // What the last one looks at is there until then.
         let before = &self.prepared.plan().steps[at - 1].keep;
-        for check in checks {
+        for together in checks {
             match steps.last_mut() {
-                Some(last) if last.spread.is_none() && last.checks.len() < layout::CHECKS => {
-                    last.checks.push(check);
-                }
-                _ => steps.push(ProgramStep {
-                    expansion: None,
-                    spread: None,
-                    checks: vec![check],
-                    keep: before.clone(),
-                }),
+                Some(last) if last.room() >= together.len() => last.checks.extend(together),
+                _ => steps.push(ProgramStep::of_checks(together, before.clone())),
             }
         }
         match steps.last_mut() {
             Some(last) => last.keep.clone_from(&step.keep),
-            None => steps.push(ProgramStep {
-                expansion: None,
-                spread: None,
-                checks: Vec::new(),
-                keep: step.keep.clone(),
-            }),
+            None => steps.push(ProgramStep::of_checks(Vec::new(), step.keep.clone())),
         }
         Ok(())
     }
@@ -392,17 +503,18 @@ impl Compiler<'_, '_, '_> {
                 source,
                 into,
             } => {
-                let (key, image) = self.segment(predicate, direction, scope, source)?;
-                let from = match from {
-                    Node::Slot(from) => Whose::Column(from),
+                let (key, images) = self.segment(predicate, direction, scope, source)?;
+                let branches = match from {
+                    Node::Slot(from) => layered::of_column(&images, from, into),
                     Node::Constant(from) => {
                         let found = self.rows_of(key, from)?;
-                        Whose::Rows(found.map_or(0..0, |(_, rows)| rows))
+                        let rows = found.map_or(0..0, |(_, rows)| rows);
+                        layered::of_constant(&images, (self.id(from), rows), into)
                     }
                 };
-                self.tags.push((into, image.neighbour_tags()));
+                self.tags.push((into, images.neighbour_tags()));
                 ProgramStep {
-                    expansion: Some((image, from, into)),
+                    expansion: Some(Expansion { into, branches }),
                     spread: None,
                     checks: Vec::new(),
                     keep: step.keep.clone(),
@@ -411,17 +523,12 @@ impl Compiler<'_, '_, '_> {
             Action::Intersect { sides, into } => {
                 let [first, second] = [self.side(sides[0])?, self.side(sides[1])?];
                 self.tags.push((into, first.neighbour_tags()));
-                let check = ProgramCheck {
-                    kind: CheckKind::Edge,
-                    segment: second.segment,
-                    rows: 0..0,
-                    left: Operand::Column(sides[1].from),
-                    right: Operand::Column(into),
-                };
+                let sides = [(&first, sides[0].from), (&second, sides[1].from)];
+                let branches = layered::of_both(sides, into);
                 ProgramStep {
-                    expansion: Some((first, Whose::Column(sides[0].from), into)),
+                    expansion: Some(Expansion { into, branches }),
                     spread: None,
-                    checks: vec![check],
+                    checks: Vec::new(),
                     keep: step.keep.clone(),
                 }
             }
@@ -494,31 +601,37 @@ impl Compiler<'_, '_, '_> {
         if !self.are_whole {
             return Err(NotCovered::Paged.into());
         }
+        if self.version.is_some_and(layered::brings_predicates) {
+            return Err(NotCovered::Layered.into());
+        }
         let mut parts = Vec::with_capacity(predicates.len());
         for predicate in predicates {
             let key = SegmentKey {
                 predicate,
                 direction,
             };
-            if let Some(image) = self.image_of(key)? {
-                if image.has_graphs {
+            if let Some(images) = self.images_of((key, What::Edges))? {
+                if images.has_graphs() {
                     return Err(NotCovered::Graphs.into());
                 }
-                parts.push((self.snapshot.predicate_vertex(predicate), image));
+                if !images.is_base_alone() {
+                    return Err(NotCovered::Layered.into());
+                }
+                parts.push((self.snapshot.predicate_vertex(predicate), images.base));
             }
         }
-        self.asks_all = true;
         parts.sort_unstable_by_key(|(predicate, _)| predicate.bits());
         Ok(parts)
     }
 
-    fn side(&mut self, side: Side) -> Result<Arc<Image>, Stop> {
+    fn side(&mut self, side: Side) -> Result<Layered, Stop> {
         let predicate = Node::Constant(side.predicate);
         let found = self.segment(predicate, side.direction, side.scope, side.source)?;
         Ok(found.1)
     }
 
-    fn check(&mut self, step: &Step) -> Result<ProgramCheck, Stop> {
+    /// The checks that a check is: one, where layers have not changed its segment.
+    fn check(&mut self, step: &Step) -> Result<Vec<ProgramCheck>, Stop> {
         let Action::Check {
             subject,
             predicate,
@@ -532,12 +645,12 @@ impl Compiler<'_, '_, '_> {
         };
         match (subject, object) {
             (Node::Slot(subject), Node::Slot(object)) => {
-                let (_, image) = self.segment(predicate, from, scope, source)?;
+                let (_, images) = self.segment(predicate, from, scope, source)?;
                 let (left, right) = match from {
                     Direction::Out => (subject, object),
                     Direction::In => (object, subject),
                 };
-                Ok(ProgramCheck::edge(&image, left, Operand::Column(right)))
+                Ok(layered::edge(&images, left, Operand::Column(right)))
             }
             (Node::Slot(subject), Node::Constant(object)) => {
                 let end = (object, Direction::In);
@@ -559,36 +672,23 @@ impl Compiler<'_, '_, '_> {
         column: Slot,
         from: Direction,
         (scope, source): (Scope, Source),
-    ) -> Result<ProgramCheck, Stop> {
-        let (key, image) = self.segment(predicate, direction, scope, source)?;
+    ) -> Result<Vec<ProgramCheck>, Stop> {
+        let (key, images) = self.segment(predicate, direction, scope, source)?;
         let found = self.rows_of(key, constant)?;
+        let id = self.id(constant);
         let dense = found
             .as_ref()
-            .and_then(|(ordinal, _)| image.dense(*ordinal));
-        if let Some(index) = dense {
-            return Ok(ProgramCheck {
-                kind: CheckKind::Key,
-                segment: layout::Segment {
-                    index: *index,
-                    ..layout::Segment::default()
-                },
-                rows: 0..0,
-                left: Operand::Column(column),
-                right: Operand::Column(column),
-            });
-        }
-        if from != direction && found.is_some() {
-            let (_, image) = self.segment(predicate, from, scope, source)?;
-            let constant = Operand::Constant(self.id(constant));
-            return Ok(ProgramCheck::edge(&image, column, constant));
-        }
-        Ok(ProgramCheck {
-            kind: CheckKind::Rows,
-            segment: image.segment,
-            rows: found.map_or(0..0, |(_, rows)| rows),
-            left: Operand::Column(column),
-            right: Operand::Column(column),
-        })
+            .and_then(|(ordinal, _)| images.base.dense(*ordinal));
+        let of_base = if let Some(index) = dense {
+            ProgramCheck::key(*index, column)
+        } else if from != direction && found.is_some() {
+            let (_, other) = self.segment(predicate, from, scope, source)?;
+            ProgramCheck::edge(&other.base, column, Operand::Constant(id))
+        } else {
+            let rows = found.map_or(0..0, |(_, rows)| rows);
+            ProgramCheck::rows(&images.base, rows, column)
+        };
+        Ok(layered::with_constant(of_base, &images, id, column))
     }
 
     fn id(&self, constant: ConstantId) -> VertexId {
@@ -621,33 +721,49 @@ impl Compiler<'_, '_, '_> {
         direction: Direction,
         scope: Scope,
         source: Source,
-    ) -> Result<(SegmentKey, Arc<Image>), Stop> {
+    ) -> Result<(SegmentKey, Layered), Stop> {
         self.in_all_graphs(source, scope)?;
         let Node::Constant(predicate) = predicate else {
             return Err(NotCovered::Shape.into());
         };
-        let Some(predicate) = self.snapshot.predicate_id(self.id(predicate)) else {
-            return Err(NotCovered::NoEdges.into());
+        let name = self.id(predicate);
+        let Some(predicate) = self.snapshot.predicate_id(name) else {
+            let is_brought = self
+                .version
+                .is_some_and(|it| it.predicate_id(name).is_some());
+            let why = if is_brought {
+                NotCovered::Layered
+            } else {
+                NotCovered::NoEdges
+            };
+            return Err(why.into());
         };
         let key = SegmentKey {
             predicate,
             direction,
         };
-        match self.image_of(key)? {
+        match self.images_of((key, What::Edges))? {
+            None if self.version.is_some_and(|it| !it.is_base_alone(key)) => {
+                Err(NotCovered::Layered.into())
+            }
             None => Err(NotCovered::NoEdges.into()),
-            Some(image) if image.has_graphs => Err(NotCovered::Graphs.into()),
-            Some(image) => Ok((key, image)),
+            Some(images) if images.has_graphs() => Err(NotCovered::Graphs.into()),
+            Some(images) => Ok((key, images)),
         }
     }
 
-    /// The image of a segment, which is looked at from now on; a step over one that layers have changed is not taken.
-    fn image_of(&mut self, key: SegmentKey) -> Result<Option<Arc<Image>>, Stop> {
-        match (self.image)(key) {
+    /// The images of a segment, which are looked at from now on; a step over one that layers have changed much is not taken.
+    fn images_of(&mut self, name: (SegmentKey, What)) -> Result<Option<Layered>, Stop> {
+        match (self.images)(name) {
             Err(GpuError::Layered) => Err(NotCovered::Layered.into()),
             Err(error) => Err(error.into()),
-            Ok(found) => {
-                self.segments.push(key);
-                Ok(found)
+            Ok(None) => Ok(None),
+            Ok(Some((images, numbers))) => {
+                self.segments.push(numbers.base);
+                let changes = numbers.came.into_iter().chain(numbers.went);
+                self.changes += changes.clone().count();
+                self.segments.extend(changes);
+                Ok(Some(images))
             }
         }
     }

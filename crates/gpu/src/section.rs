@@ -10,17 +10,17 @@
 
 mod collapsed;
 mod seeded;
+mod stepped;
 mod written;
 
 use crate::arena::ALIGNMENT;
 use crate::cache::Pages;
-use crate::condition::{Operand, ProgramCheck};
 use crate::error::{GpuError, NotCovered};
 use crate::image::Image;
 use crate::layout::{self, BLOCK, COLUMNS};
 use crate::outlook::Outlook;
 use crate::patience::Patience;
-use crate::program::{Program, ProgramSeed, ProgramStep, Whose};
+use crate::program::{Arranged, Program, ProgramSeed};
 use crate::rooms::{ARGUMENT_BYTES, Call, Room};
 use crate::rows::Rows;
 use bytemuck::Pod;
@@ -69,7 +69,8 @@ pub struct Section {
     outlook: Outlook,
     room: Room,
     covered: usize,
-    asks_all: bool,
+    changes: usize,
+    arranged: Option<Arranged>,
     why: NotCovered,
     /// Elements of the seed that are walked at once, and may be.
     strip: u64,
@@ -141,7 +142,8 @@ impl Section {
             outlook: Outlook::of(program, program.collapse.as_ref()),
             room,
             covered: program.covered,
-            asks_all: program.asks_all,
+            changes: program.changes,
+            arranged: program.arranged.take(),
             why: program.why,
             launches: 0,
             sequence: 0,
@@ -155,9 +157,9 @@ impl Section {
         self.covered
     }
 
-    /// Whether it asks all predicates that there are, and so those, too, that layers brought.
-    pub fn asks_all_predicates(&self) -> bool {
-        self.asks_all
+    /// How many lists of changes it looks at: of a segment that layers have changed, what came, what went, or both.
+    pub fn changes(&self) -> usize {
+        self.changes
     }
 
     /// Why it ends there.
@@ -168,6 +170,11 @@ impl Section {
     /// Elements of the seed.
     pub fn seeds(&self) -> u64 {
         self.seed.elements()
+    }
+
+    /// How its seed is numbered, where that is not by the order of a set.
+    pub fn arranged(&self) -> Option<&Arranged> {
+        self.arranged.as_ref()
     }
 
     /// Columns of its rows, and one for their numbers where each stands for several.
@@ -382,6 +389,7 @@ fn arguments_of(kernel: Kernel) -> u64 {
     let bytes = match kernel {
         Kernel::Seed | Kernel::SeedPaged | Kernel::SeedRowsPaged => size_of::<layout::Seed>(),
         Kernel::Meet => size_of::<layout::Meet>(),
+        Kernel::SeedJoined | Kernel::SeedJoinedPaged => size_of::<layout::Joined>(),
         Kernel::Predicates | Kernel::ExpandBy | Kernel::CheckBy => size_of::<layout::SpreadStep>(),
         Kernel::Finish => size_of::<layout::Finish>(),
         Kernel::CollapseClear | Kernel::CollapseRows | Kernel::CollapseOut => {
@@ -396,12 +404,14 @@ fn images_of(program: &Program) -> Vec<Arc<Image>> {
     let seed = match &program.seed {
         ProgramSeed::Rows(seed, _) | ProgramSeed::Keys(seed) => seed,
         ProgramSeed::Met(met) => &met.image,
+        ProgramSeed::Joined(joined) => &joined.first.0,
     };
     let steps = program.steps.iter();
     let expanded = steps.clone().filter_map(|step| step.expansion.as_ref());
+    let expanded = expanded.flat_map(|expansion| &expansion.branches);
     let spread = steps.filter_map(|step| step.spread.as_ref());
     std::iter::once(seed)
-        .chain(expanded.map(|(image, _, _)| image))
+        .chain(expanded.map(|branch| &branch.image))
         .chain(spread.flat_map(|spread| spread.parts.iter().map(|(_, image)| image)))
         .cloned()
         .collect()
@@ -429,6 +439,10 @@ struct Writer {
     seed_bytes: usize,
     /// Bytes of the parts of all steps before each, and of all.
     part_bytes: Vec<usize>,
+    /// Launches of all steps before each, and of all.
+    launches: Vec<usize>,
+    /// Those of them whose arguments stand behind the parts.
+    further: Vec<usize>,
     halves: [Range<u64>; 2],
 }
 
@@ -438,6 +452,8 @@ impl Writer {
         let middle = tables.bytes() / 2 / ALIGNMENT * ALIGNMENT;
         Writer {
             part_bytes: written::part_bytes(program),
+            launches: stepped::sums(program, stepped::launches_of),
+            further: stepped::sums(program, |step| stepped::launches_of(step).saturating_sub(1)),
             base: 0,
             posted,
             long_list: u64::MAX,
@@ -446,6 +462,7 @@ impl Writer {
             seed_bytes: match program.seed {
                 ProgramSeed::Met(_) => size_of::<layout::Meet>(),
                 ProgramSeed::Rows(..) | ProgramSeed::Keys(_) => size_of::<layout::Seed>(),
+                ProgramSeed::Joined(_) => size_of::<layout::Seed>() + size_of::<layout::Joined>(),
             },
             halves: [
                 address..address + middle,
@@ -455,7 +472,7 @@ impl Writer {
     }
 
     fn outcome_at(&self) -> usize {
-        2 * self.levels * size_of::<layout::Level>()
+        (self.levels + 2 * self.all_launches()) * size_of::<layout::Level>()
     }
 
     fn seed_at(&self) -> usize {
@@ -474,26 +491,39 @@ impl Writer {
         self.finish_at() + size_of::<layout::Finish>() + self.part_bytes[step]
     }
 
+    /// The arguments of a step's launches but the first.
+    fn further_at(&self, step: usize, launch: usize) -> usize {
+        let before = self.further[step] + launch - 1;
+        self.parts_at(self.levels - 1) + before * size_of::<layout::Step>()
+    }
+
     fn bytes(&self) -> u64 {
-        self.parts_at(self.levels - 1) as u64
+        let further = self.further[self.further.len() - 1];
+        (self.parts_at(self.levels - 1) + further * size_of::<layout::Step>()) as u64
+    }
+
+    /// Launches of all steps.
+    fn all_launches(&self) -> usize {
+        self.launches[self.launches.len() - 1]
     }
 
     fn level(&self, number: usize) -> u64 {
         self.base + (number * size_of::<layout::Level>()) as u64
     }
 
-    /// What is counted of a step's long lists.
-    fn hub_level(&self, number: usize) -> u64 {
-        self.level(self.levels + number)
+    /// What is counted of a launch's tiles, and of its long lists.
+    fn own_levels(&self, launch: usize) -> [u64; 2] {
+        let first = self.levels + 2 * launch;
+        [self.level(first), self.level(first + 1)]
     }
 
-    /// The long lists of all steps: behind what is uploaded.
+    /// The long lists of all launches: behind what is uploaded.
     fn hub_bytes(&self) -> u64 {
-        ((self.levels - 1) * layout::HUBS * size_of::<layout::Hub>()) as u64
+        (self.all_launches() * layout::HUBS * size_of::<layout::Hub>()) as u64
     }
 
-    fn hubs(&self, number: usize) -> u64 {
-        self.base + self.bytes() + (number * layout::HUBS * size_of::<layout::Hub>()) as u64
+    fn hubs(&self, launch: usize) -> u64 {
+        self.base + self.bytes() + (launch * layout::HUBS * size_of::<layout::Hub>()) as u64
     }
 
     fn outcome(&self) -> u64 {
@@ -510,15 +540,7 @@ impl Writer {
                 table = self.spread(number, (step, spread), &table, &mut words);
                 continue;
             }
-            let (next, arguments) = self.step(number, step, &table);
-            let at = self.step_at(number);
-            put(&mut words, at, &arguments);
-            let kernel = kernel_of(step, &arguments);
-            launches.push((kernel, at));
-            if arguments.hubs != 0 {
-                launches.push((Kernel::ExpandHubs, at));
-            }
-            table = next;
+            table = self.step(number, step, &table, (&mut words, &mut launches));
         }
         let collapsed = program.collapse.as_ref().map(|collapse| {
             let of = (collapse, &table);
@@ -556,142 +578,6 @@ impl Writer {
             collapsed,
         }
     }
-
-    fn seed(
-        &self,
-        program: &Program,
-        words: &mut [u64],
-        launches: &mut Vec<(Kernel, usize)>,
-    ) -> (Table, Seeded) {
-        match &program.seed {
-            ProgramSeed::Rows(image, rows) if self.pages.is_some() && program.slot.is_some() => {
-                let neighbours = image.segment.neighbours;
-                let column = layout::Column {
-                    cells: self.halves[0].start,
-                    ..neighbours
-                };
-                let index = layout::Index {
-                    data: neighbours.cells,
-                    ..layout::Index::default()
-                };
-                launches.push((Kernel::SeedRowsPaged, self.seed_at()));
-                self.copied(words, (index, column), rows.clone(), program.slot)
-            }
-            ProgramSeed::Rows(image, rows) => {
-                let neighbours = image.segment.neighbours;
-                let column = layout::Column {
-                    cells: neighbours.cells + rows.start * neighbours.cell_bytes(),
-                    ..neighbours
-                };
-                let in_step = written::columns_in_first(program);
-                let seeded = Seeded::Rows {
-                    cells_at: program.slot.map(|_| (self.step_at(0) + in_step) / 8),
-                    count_at: 0,
-                    first: column.cells,
-                    cell_bytes: column.cell_bytes(),
-                    rows: rows.end - rows.start,
-                };
-                let columns = program
-                    .slot
-                    .map(|slot| (slot, column))
-                    .into_iter()
-                    .collect();
-                (
-                    Table {
-                        columns,
-                        capacity: ROWS_MAX,
-                    },
-                    seeded,
-                )
-            }
-            ProgramSeed::Keys(image) => {
-                let index = image.segment.index;
-                let column = key_column(image, &self.halves[0]);
-                launches.push((Kernel::Seed, self.seed_at()));
-                self.copied(words, (index, column), 0..index.keys, program.slot)
-            }
-            ProgramSeed::Met(met) => {
-                launches.push((Kernel::Meet, self.seed_at()));
-                self.met_seed(met, program.slot, words)
-            }
-        }
-    }
-
-    /// The table after a step, and the step's arguments.
-    fn step(&self, number: usize, step: &ProgramStep, input: &Table) -> (Table, layout::Step) {
-        let made = step
-            .expansion
-            .as_ref()
-            .map(|(image, _, into)| (*into, image.segment.neighbours));
-        let next = self.table(number, &step.keep, input, made);
-        let mut arguments = layout::Step {
-            input: self.level(number),
-            output: self.level(number + 1),
-            outcome: self.outcome(),
-            capacity: next.capacity,
-            columns: input.columns.len() as u32,
-            checks: step.checks.len() as u32,
-            number: number as u32,
-            page_bits: self.pages.map_or(0, |pages| pages.bits),
-            pages: self.pages.map_or(0, |pages| pages.table),
-            ..layout::Step::default()
-        };
-        for (place, (slot, column)) in input.columns.iter().enumerate() {
-            arguments.columns_in[place] = *column;
-            arguments.columns_out[place] = next.column(*slot).map_or(0, |column| column.cells);
-        }
-        if let Some((image, from, into)) = &step.expansion {
-            arguments.segment = image.segment;
-            match from {
-                Whose::Column(slot) => arguments.from = input.place(*slot),
-                Whose::Rows(rows) => {
-                    arguments.from = layout::CONSTANT;
-                    (arguments.first, arguments.last) = (rows.start, rows.end);
-                }
-            }
-            arguments.made = next.column(*into).map_or(0, |column| column.cells);
-        }
-        let made = made.map(|made| made.0);
-        arguments.partner = partner_of(step, made);
-        if has_long_lists(step, self.long_list) && arguments.partner == 0 {
-            arguments.hub_level = self.hub_level(number);
-            arguments.hubs = self.hubs(number);
-            arguments.long_list = self.long_list;
-        }
-        for (check, place) in step.checks.iter().zip(&mut arguments.check) {
-            *place = check_of(check, made, input);
-        }
-        (next, arguments)
-    }
-
-    /// Room for the columns that are kept: of the half that the input is not in.
-    fn table(
-        &self,
-        number: usize,
-        keep: &[Slot],
-        input: &Table,
-        made: Option<(Slot, layout::Column)>,
-    ) -> Table {
-        let half = &self.halves[(number + 1) % 2];
-        let described = |slot: Slot| match made {
-            Some((into, column)) if into == slot => Some(column),
-            _ => input.column(slot).copied(),
-        };
-        let kept: Vec<(Slot, layout::Column)> = keep
-            .iter()
-            .filter_map(|&slot| Some((slot, described(slot)?)))
-            .collect();
-        let row: u64 = kept.iter().map(|(_, column)| column.cell_bytes()).sum();
-        let room = (half.end - half.start).saturating_sub(ALIGNMENT * kept.len() as u64);
-        let capacity = room.checked_div(row).unwrap_or(ROWS_MAX).min(ROWS_MAX);
-        let mut at = half.start;
-        let mut columns = kept;
-        for (_, column) in &mut columns {
-            column.cells = at;
-            at += (capacity * column.cell_bytes()).next_multiple_of(ALIGNMENT);
-        }
-        Table { columns, capacity }
-    }
 }
 
 impl Table {
@@ -703,85 +589,6 @@ impl Table {
     fn place(&self, slot: Slot) -> u32 {
         let place = self.columns.iter().position(|column| column.0 == slot);
         place.expect("a plan reads what is alive") as u32
-    }
-}
-
-/// The column of a seed's keys.
-fn key_column(image: &Image, half: &Range<u64>) -> layout::Column {
-    let base = image.segment.index.first.first;
-    let wide = image.last_key - base > u64::from(u32::MAX);
-    layout::Column {
-        cells: half.start,
-        bases: 0,
-        base: if wide { 0 } else { base },
-        wide: u32::from(wide),
-        plane_bits: 0,
-    }
-}
-
-/// The kernel that does a step.
-fn kernel_of(step: &ProgramStep, arguments: &layout::Step) -> Kernel {
-    let Some((image, whose, _)) = &step.expansion else {
-        return Kernel::Filter;
-    };
-    let has_one = image.segment.functional == 1 && matches!(whose, Whose::Column(_));
-    if has_one && arguments.partner == 0 {
-        Kernel::ExpandOne
-    } else {
-        Kernel::Expand
-    }
-}
-
-/// Whether a row of the step may have a list that is too long for one block.
-fn has_long_lists(step: &ProgramStep, long_list: u64) -> bool {
-    step.expansion
-        .as_ref()
-        .is_some_and(|(image, _, _)| image.longest > long_list)
-}
-
-/// 1 + the check that has a list of its own for each row, in which what the step makes is looked for; 0: none.
-///
-/// Kernels keep 31 bits of a list's length.
-fn partner_of(step: &ProgramStep, made: Option<Slot>) -> u32 {
-    const ROWS_MAX: u64 = i32::MAX as u64;
-    let own = step
-        .expansion
-        .as_ref()
-        .map(|(image, _, _)| image.segment.rows);
-    let is_partner = |check: &ProgramCheck| {
-        if own.is_none_or(|rows| rows.max(check.segment.rows) > ROWS_MAX) {
-            return false;
-        }
-        let Operand::Column(left) = check.left else {
-            return false;
-        };
-        let finds_made = matches!(check.right, Operand::Column(slot) if Some(slot) == made);
-        check.kind == layout::CheckKind::Edge && finds_made && Some(left) != made
-    };
-    let place = step.checks.iter().position(is_partner);
-    place.map_or(0, |place| place as u32 + 1)
-}
-
-fn check_of(check: &ProgramCheck, made: Option<Slot>, input: &Table) -> layout::Check {
-    let mut constant = 0;
-    let mut place = |operand: Operand| match operand {
-        Operand::Column(slot) if Some(slot) == made => layout::MADE,
-        Operand::Column(slot) => input.place(slot),
-        Operand::Constant(id) => {
-            constant = id.bits();
-            layout::CONSTANT
-        }
-    };
-    let (left, right) = (place(check.left), place(check.right));
-    layout::Check {
-        segment: check.segment,
-        constant,
-        from: check.rows.start,
-        to: check.rows.end,
-        kind: check.kind as u32,
-        left,
-        right,
-        unused: 0,
     }
 }
 

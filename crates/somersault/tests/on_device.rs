@@ -3,6 +3,8 @@
 //! The device is the host twin, whose calls can be made to fail by number. Without a C++ compiler there is none, and tests
 //! say that they were skipped.
 
+mod changes;
+
 use crate::support;
 use device::twin::Twin;
 use device::{Device, DeviceError};
@@ -12,7 +14,7 @@ use somersault::device::{
 };
 use somersault::load::{Request as LoadRequest, Source, Syntax, Unwatched, load_in_memory};
 use somersault::output::Collected;
-use somersault::{Database, Kind, Options, PlanDocument, Request, UpdateRequest};
+use somersault::{Database, Kind, Options, PlanDocument, Request};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -564,35 +566,6 @@ fn device_of(twin: Twin) -> Opened {
     }
 }
 
-/// What a change brings has no image, so whoever asks any predicate stays on the processors.
-#[test]
-fn a_predicate_that_a_change_brings_is_found() {
-    let Some(twin) = twin() else { return };
-    let device = beside(Arc::new(twin), MEMORY, Offload::Always);
-    let options = Options {
-        accelerator: Some(Arc::new(device)),
-        memory_is_writable: true,
-        ..Options::default()
-    };
-    let text = ring(60, 5);
-    let source = Source::reader("graph.nt", text.as_bytes());
-    let loaded = load_in_memory(vec![source], &LoadRequest::default(), &options, &Unwatched);
-    let database = loaded.expect("it loads").0;
-    let by_any = "SELECT ?b ?p ?c { <urn:n0> <urn:p> ?b . ?b ?p ?c }";
-    let before = rows(&database, by_any);
-    assert_eq!((before.len(), figures(&database).queries), (30, 1));
-    let change = UpdateRequest {
-        text: "INSERT DATA { <urn:n1> <urn:new> <urn:n7> }",
-        ..UpdateRequest::default()
-    };
-    database.update(&change).expect("it is carried out");
-    let after = rows(&database, by_any);
-    assert_eq!((after.len(), figures(&database).queries), (31, 1));
-    let by_one = "SELECT ?b ?c { <urn:n0> <urn:p> ?b . ?b <urn:q> ?c }";
-    assert_eq!(rows(&database, by_one).len(), 5);
-    assert_eq!(figures(&database).queries, 2, "no layer is of its segments");
-}
-
 #[test]
 fn a_configuration_without_a_device_is_none() {
     let machine = Machine {
@@ -690,43 +663,6 @@ fn what_is_proven_empty_is_walked_there(beside: &Database, text: &str) {
     assert_eq!(said.matches("   (device)").count(), steps, "{said}");
     let runs = query.run_on_device(1).expect("it is the device's");
     assert_eq!((runs.covered, runs.folded.rows), (steps, 0));
-}
-
-/// The steps before one whose segment was changed begin there, and those from it on see the change.
-#[test]
-fn a_change_ends_what_begins_there_where_it_matters() {
-    let Some(twin) = twin() else { return };
-    let text = ring(60, 5);
-    let written = |accelerator: Option<Accelerator>| {
-        let source = Source::reader("ring", text.as_bytes()).with_syntax(Syntax::NTriples);
-        let options = Options {
-            accelerator: accelerator.map(Arc::new),
-            memory_is_writable: true,
-            ..Options::default()
-        };
-        let request = LoadRequest::default();
-        let loaded = load_in_memory(vec![source], &request, &options, &Unwatched);
-        let database = loaded.expect("it loads").0;
-        let change = UpdateRequest {
-            text: "INSERT DATA { <urn:n3> <urn:q> <urn:n9> . <urn:n4> <urn:r> <urn:n1> } ; DELETE DATA { <urn:n7> <urn:q> <urn:n12> }",
-            ..UpdateRequest::default()
-        };
-        database.update(&change).expect("it is written");
-        database
-    };
-    let device = beside(Arc::new(twin), MEMORY, Offload::Always);
-    let (beside, alone) = (written(Some(device)), written(None));
-    let untouched = "SELECT ?a ?c ?d { ?a <urn:p> ?b . ?b <urn:p> ?c . ?c <urn:p> ?d }";
-    for query in ASKED.into_iter().chain([untouched]) {
-        assert_eq!(rows(&beside, query), rows(&alone, query), "{query}");
-    }
-    let (document, said) = profiled(&beside, untouched);
-    let all = document["steps"].as_array().expect("nothing fails").len();
-    let there = said.matches("   (device)").count();
-    assert_eq!(there, all, "no step of it was changed: {said}");
-    let (_, said) = profiled(&beside, ASKED[3]);
-    let there = said.matches("   (device)").count();
-    assert!(there < 3, "one step of it was changed: {said}");
 }
 
 /// Whatever part of its data has room there, a query finds the same; and what has none is copied or read in place.

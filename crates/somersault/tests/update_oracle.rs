@@ -12,6 +12,7 @@ use crate::support;
 
 use oxrdf::{Dataset, QuadRef};
 use somersault::Graph;
+use somersault::device::Accelerator;
 use somersault::terms::format::Format;
 use somersault::{Database, GraphTarget, GraphWrite, Options, UpdateRequest, WriteMode};
 use std::collections::BTreeSet;
@@ -46,6 +47,8 @@ struct Tally {
     reopened: usize,
     compacted: usize,
     held: usize,
+    /// Queries that began on a device.
+    on_device: u64,
     /// Queries of which the two oracles have different opinions: an error of ours, in what tests.
     disagreements: usize,
     failures: Vec<String>,
@@ -76,6 +79,10 @@ fn updates_do_what_their_definition_says() {
     let compared = tally.updates + tally.queries;
     assert!(is_replay || compared > tally.skipped * 4, "{tally:?}");
     assert!(tally.undecided * 1000 <= tally.updates, "{tally:?}");
+    // Without a compiler for the twin there is no device.
+    let has_device = support::accelerator(1).is_some();
+    let is_used = tally.on_device as usize * 40 >= tally.queries;
+    assert!(is_replay || !has_device || is_used, "{tally:?}");
     let is_rare = tally.disagreements * 10_000 <= tally.queries;
     assert!(is_replay || is_rare, "the oracles disagree: {tally:?}");
 }
@@ -85,6 +92,8 @@ struct Run {
     random: Random,
     disk: SimDisk,
     database: Database,
+    /// Devices on which queries and changes begin wherever they can: of every other seed.
+    accelerator: Option<Arc<Accelerator>>,
     /// How long a change is evaluated in its turn.
     slice: Duration,
     threads: usize,
@@ -97,10 +106,13 @@ struct Run {
 impl Run {
     fn new(seed: u64) -> Run {
         let disk = SimDisk::new(seed, Path::new("/disk"), SimFaults::default());
+        let accelerator = (seed / 2).is_multiple_of(2);
+        let accelerator = accelerator.then(|| support::accelerator(seed)).flatten();
         Run {
             random: Random::new(seed),
-            database: open(&disk, slice(seed)),
+            database: open(&disk, slice(seed), accelerator.clone()),
             disk,
+            accelerator,
             slice: slice(seed),
             threads: 1 + (seed % 2) as usize,
             held: Vec::new(),
@@ -109,11 +121,19 @@ impl Run {
     }
 
     fn all(&mut self, tally: &mut Tally) -> Result<(), String> {
-        let shape = Shape::small(&mut self.random);
+        let mut shape = Shape::small(&mut self.random);
+        if self.accelerator.is_some() && self.random.chance(70) {
+            // Of named graphs a device walks nothing.
+            (shape.graphs, shape.in_graphs) = (0, 0);
+        }
         let dataset = random_dataset(&shape, &mut self.random);
         self.load(&dataset)?;
         if dataset.is_empty() {
             return Ok(());
+        }
+        if self.accelerator.is_some() && self.random.chance(80) {
+            // A device walks changes of what a base has.
+            self.database.compact().map_err(|error| error.to_string())?;
         }
         let mut now = dump(&self.database.graph())?;
         // Its blank nodes have marks of their own, so this is always decided.
@@ -137,6 +157,8 @@ impl Run {
             }
             tally.held += 1;
         }
+        let figures = self.accelerator.as_ref().map(|it| it.figures());
+        tally.on_device += figures.map_or(0, |figures| figures.queries);
         Ok(())
     }
 
@@ -210,8 +232,8 @@ impl Run {
                 self.held.clear();
                 // The old one first: it has the lock.
                 let other = SimDisk::new(0, Path::new("/disk"), SimFaults::default());
-                self.database = open(&other, self.slice);
-                self.database = open(&self.disk, self.slice);
+                self.database = open(&other, self.slice, None);
+                self.database = open(&self.disk, self.slice, self.accelerator.clone());
                 if self.database.snapshot_number() != number {
                     return Err("another snapshot number".to_owned());
                 }
@@ -301,9 +323,10 @@ fn slice(seed: u64) -> Duration {
     }
 }
 
-fn open(disk: &SimDisk, update_slice: Duration) -> Database {
+fn open(disk: &SimDisk, update_slice: Duration, accelerator: Option<Arc<Accelerator>>) -> Database {
     let options = Options {
         update_slice,
+        accelerator,
         ..Options::default()
     };
     let database = Database::open_writable_on(Arc::new(disk.clone()), Path::new(HOME), &options);

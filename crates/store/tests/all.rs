@@ -20,7 +20,6 @@ mod log;
 mod log_count;
 mod log_crash;
 mod log_follow;
-mod overlay;
 mod raw;
 mod rebase;
 mod texts;

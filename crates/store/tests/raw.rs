@@ -6,6 +6,7 @@
 mod forged;
 mod graphs;
 mod location;
+mod overlay;
 mod reader;
 
 use crate::common;

@@ -11,15 +11,30 @@
 use super::{Consumer, Execution, clock};
 use crate::accelerator::{Accelerator, Begun, DeviceReport, NAP, PATIENCE, STRIP_NS, Took};
 use crate::error::{Kind, QueryError};
-use explore::{Chunk, Limits, Seed, Status, StepProfile, Walk, WalkError};
+use explore::{ArrangedSet, Chunk, Limits, Seed, Status, StepProfile, Walk, WalkError};
 use gpu::{GpuError, Piece, Ran, Rows, Section};
 use rdf::{Lexicon, VertexId};
 use std::ops::{ControlFlow, Range};
 use std::time::Instant;
-use store::GraphView;
 use store::delta::GraphVersion;
+use store::{GraphScope, GraphView};
 
 impl<'a> Execution<'_, 'a> {
+    /// The seed, its elements numbered as the section numbers them: where layers have changed it, the base's come first.
+    pub(super) fn arranged(&self, seed: Seed<'a>, begun: &Begun) -> Result<Seed<'a>, QueryError> {
+        let Some(arranged) = begun.section.arranged() else {
+            return Ok(seed);
+        };
+        let base = self.graph.version.snapshot.base();
+        let first = match arranged.of() {
+            Some(of) => base.neighbours(arranged.segment(), of, GraphScope::Default),
+            None => base.keys(arranged.segment()),
+        };
+        let first = first.map_err(WalkError::from)?;
+        let (came, went) = (arranged.came(), arranged.went());
+        Ok(seed.arranged(ArrangedSet::new(first, came, went)))
+    }
+
     /// Walks the plan. The seed is the section's. Of the device's steps the last one has the rows and the time of all.
     pub(super) fn on_device(
         &self,
@@ -228,6 +243,16 @@ impl<'a> Execution<'_, 'a> {
             }
         }
     }
+}
+
+/// Whether a section's seed is the plan's: as many elements.
+pub(super) fn is_seed_of(seed: &Seed<'_>, section: &Section) -> bool {
+    let none = match section.arranged() {
+        Some(_) if !seed.is_set() => return false,
+        Some(arranged) => arranged.went().len() as u64,
+        None => 0,
+    };
+    seed.len() + none == section.seeds()
 }
 
 /// The rows of a piece.

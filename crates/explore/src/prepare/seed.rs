@@ -16,6 +16,7 @@ use crate::error::WalkError;
 use crate::step::PatternOperand;
 use crate::step::Policy;
 use crate::step::order::Shared;
+use crate::step::set::ArrangedSet;
 use crate::views::Views;
 use rdf::VertexId;
 use std::ops::Range;
@@ -35,6 +36,8 @@ pub struct Seed<'a> {
     ends: Vec<u64>,
     /// What walks over parts that end in a choice share.
     choice: Shared<'a>,
+    /// How elements are numbered, where that is not by their order.
+    arranged: Option<ArrangedSet<'a>>,
 }
 
 /// What a walk over a part of a seed starts from.
@@ -57,6 +60,28 @@ impl<'a> Seed<'a> {
     /// Whether there is nothing to start from.
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// Whether it is a mere set, not the keys of several predicates.
+    pub fn is_set(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The same elements, numbered so: for whoever walks parts of it elsewhere and numbers them so there. Asserts that it is a mere
+    /// set, not the keys of several predicates.
+    #[must_use]
+    pub fn arranged(self, arranged: ArrangedSet<'a>) -> Seed<'a> {
+        assert!(self.ends.is_empty(), "keys are numbered by predicates");
+        Seed {
+            len: arranged.len(),
+            arranged: Some(arranged),
+            ..self
+        }
+    }
+
+    /// How its elements are numbered, where that is not by their order.
+    pub(crate) fn arrangement(&self) -> Option<&ArrangedSet<'a>> {
+        self.arranged.as_ref()
     }
 
     /// Where the choices of walks over its parts end.
@@ -112,6 +137,7 @@ impl<'a> Prepared<'a> {
             len: set.set.len(),
             ends: Vec::new(),
             choice: Shared::default(),
+            arranged: None,
         };
         let Some(Policy::Keys(keys)) = steps.get(step + 1).map(|step| &step.policy) else {
             return Ok(Some(seed));

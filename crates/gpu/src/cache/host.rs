@@ -4,14 +4,11 @@
 //! taken in slabs, and none before a segment has no room on the device. Each slab is drawn on an account first, and stays drawn until the
 //! pages are dropped.
 
+use crate::account::Account;
 use device::{Device, DeviceError, HostRegion};
-use explore::MemoryBudget;
 use explore::limits::Unlimited;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-
-/// What the host's memory is drawn on.
-pub(crate) type Account = Arc<dyn MemoryBudget + Send>;
 
 /// Bytes of a slab at most.
 const SLAB_BYTES: u64 = 64 << 20;
@@ -62,6 +59,11 @@ impl HostPages {
     pub(crate) fn draw_on(&mut self, account: Account) {
         assert_eq!(self.drawn, 0, "what was drawn is another account's");
         self.account = account;
+    }
+
+    /// What is pinned is drawn on it.
+    pub(crate) fn account(&self) -> &Account {
+        &self.account
     }
 
     /// Pages that can be had, where the account gives as much.
@@ -147,6 +149,7 @@ impl HostPages {
 pub(super) mod tests {
     use super::*;
     use device::twin::Twin;
+    use explore::MemoryBudget;
     use explore::MemoryExceeded;
     use std::sync::atomic::Ordering;
 

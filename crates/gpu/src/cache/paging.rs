@@ -150,17 +150,11 @@ impl Cache {
 
     /// Fills a segment's directory and host pages.
     fn fill(&mut self, number: u32) -> Result<(), GpuError> {
-        let Entry {
-            key,
-            outline,
-            place: Place::Paged(paged),
-            ..
-        } = &self.entries[number as usize]
-        else {
+        let entry = &self.entries[number as usize];
+        let Place::Paged(paged) = &entry.place else {
             return Ok(());
         };
-        let raw = self.snapshot.raw_segment_again(*key)?;
-        let raw = raw.expect("a segment that has an outline");
+        let (raw, outline) = (entry.raw(&self.snapshot)?, &entry.outline);
         let contents = Contents::of(&raw, outline);
         let behind = outline.directory_bytes();
         match &paged.directory {
@@ -190,19 +184,13 @@ impl Cache {
 
     /// Lets a segment that lies whole be paged, with all its pages on the device; false where the host has no room for it.
     fn loosen(&mut self, number: u32) -> Result<bool, GpuError> {
-        let Entry {
-            key,
-            outline,
-            place: Place::Whole(run, _),
-            ..
-        } = &self.entries[number as usize]
-        else {
+        let entry = &self.entries[number as usize];
+        let Place::Whole(run, _) = &entry.place else {
             return Ok(true);
         };
-        let (outline, run) = (Arc::clone(outline), run.clone());
+        let (outline, run) = (Arc::clone(&entry.outline), run.clone());
         let count = self.arena.frames_of(outline.data_bytes());
-        let raw = self.snapshot.raw_segment_again(*key)?;
-        let raw = raw.expect("a segment that has an outline");
+        let raw = entry.raw(&self.snapshot)?;
         let Some(host) = self.host.take(&*self.device, count)? else {
             return Ok(false);
         };

@@ -69,7 +69,7 @@ impl Model {
         let cache = Cache::new(shared, snapshot, (images, host), options);
         let mut cache = cache.expect("there is memory");
         for key in &keys {
-            cache.look(*key).expect("the store is sound");
+            cache.number(*key).expect("the store is sound");
         }
         Model {
             cache,
@@ -78,6 +78,13 @@ impl Model {
             waiting: Vec::new(),
             device,
         }
+    }
+
+    fn numbers_of(&self, keys: &[SegmentKey]) -> Vec<u32> {
+        let numbers = keys.iter().map(|key| self.cache.numbers[key]);
+        numbers
+            .map(|number| number.expect("it has edges"))
+            .collect()
     }
 
     fn some(&self, random: &mut Random) -> Vec<SegmentKey> {
@@ -225,13 +232,14 @@ impl Model {
                 let keys = self.some(random);
                 let times = *random.pick(&[0.0, 1.0, 30.0, 1e6]);
                 let lookups = keys.iter().map(|key| (*key, times)).collect();
-                let (numbers, pages) = self.cache.place(&keys, &lookups)?;
+                let numbers = self.numbers_of(&keys);
+                let (numbers, pages) = self.cache.place(&numbers, &lookups)?;
                 let is_paged = |number: &u32| {
                     matches!(self.cache.entries[*number as usize].place, Place::Paged(_))
                 };
                 assert_eq!(pages.is_some(), numbers.iter().any(is_paged));
-                for key in &keys {
-                    assert!(self.cache.placed(*key, pages.is_some()).is_some());
+                for number in &numbers {
+                    assert!(self.cache.placed(*number, pages.is_some()).is_some());
                 }
                 self.sections.push(numbers);
                 return Ok(pages.is_some());
@@ -242,8 +250,8 @@ impl Model {
                 self.cache.unpin(&numbers);
             }
             8 if self.waiting.len() < 4 => {
-                let keys = self.some(random);
-                self.waiting.push(self.cache.expect(&keys));
+                let numbers = self.numbers_of(&self.some(random));
+                self.waiting.push(self.cache.expect(&numbers));
             }
             _ if !self.waiting.is_empty() => {
                 let query = self.waiting.remove(0);
@@ -435,7 +443,8 @@ fn transfers(seed: u64, percent: u64, lookahead: bool) -> (usize, usize) {
     let (mut transfers, mut uses) = (0, Vec::new());
     for at in 0..queries.len() {
         while waiting.len() < WAITING && at + waiting.len() < queries.len() {
-            waiting.push(model.cache.expect(&queries[at + waiting.len()]));
+            let numbers = model.numbers_of(&queries[at + waiting.len()]);
+            waiting.push(model.cache.expect(&numbers));
         }
         model.cache.not_expected(waiting.remove(0));
         transfers += transfers_of(&mut model, &queries[at], &mut uses);
@@ -457,7 +466,8 @@ fn transfers(seed: u64, percent: u64, lookahead: bool) -> (usize, usize) {
 fn transfers_of(model: &mut Model, keys: &[SegmentKey], uses: &mut Vec<(u32, usize)>) -> usize {
     let mut missing = 0;
     let mut lookups = Lookups::new();
-    for number in model.cache.numbers_of(keys) {
+    let needed = model.numbers_of(keys);
+    for &number in &each_once(&needed) {
         let entry = &model.cache.entries[number as usize];
         let pages = model.cache.arena.frames_of(entry.outline.data_bytes());
         uses.extend((0..pages).map(|page| (number, page)));
@@ -469,7 +479,10 @@ fn transfers_of(model: &mut Model, keys: &[SegmentKey], uses: &mut Vec<(u32, usi
         let reads = entry.outline.page_reads(1 << PAGE_BITS, true)[0];
         lookups.insert(entry.key, 0.8 * f64::from(1 << PAGE_BITS) / reads);
     }
-    let (numbers, _) = model.cache.place(keys, &lookups).expect("any arena does");
+    let (numbers, _) = model
+        .cache
+        .place(&needed, &lookups)
+        .expect("any arena does");
     model.cache.unpin(&numbers);
     missing
 }
@@ -480,7 +493,11 @@ fn copies_by_turn(model: &mut Model, queries: &[(Vec<SegmentKey>, f64)], turns: 
         let before = model.cache.traffic().copies;
         for (keys, lookups) in queries {
             let lookups = keys.iter().map(|key| (*key, *lookups)).collect();
-            let (numbers, _) = model.cache.place(keys, &lookups).expect("any arena does");
+            let needed = model.numbers_of(keys);
+            let (numbers, _) = model
+                .cache
+                .place(&needed, &lookups)
+                .expect("any arena does");
             model.cache.unpin(&numbers);
         }
         model.cache.traffic().copies - before
@@ -554,14 +571,15 @@ fn nobody_waits_for_whoever_has_the_cache() {
         return;
     };
     let options = CacheOptions::default();
-    let Model { cache, keys, .. } = Model::new(3, device, options, 1 << 20, 1 << 20);
-    let shared: Shared = Arc::new(SharedCache::new(cache));
+    let model = Model::new(3, device, options, 1 << 20, 1 << 20);
+    let needed = model.numbers_of(&model.keys[..2]);
+    let shared: Shared = Arc::new(SharedCache::new(model.cache));
     let lookups = Lookups::new();
     let (numbers, _) = shared
         .held()
-        .place(&keys[..2], &lookups)
+        .place(&needed, &lookups)
         .expect("there is room");
-    let query = shared.held().expect(&keys[..1]);
+    let query = shared.held().expect(&needed[..1]);
     let pins = |cache: &Cache| {
         numbers
             .iter()
@@ -611,13 +629,15 @@ fn who_gets_no_memory_takes_nobodys_place() {
     assert!(pages(&model, &middle) > 4 && pages(&model, &large) > pages(&model, &middle));
     let left = Arc::new(Left(AtomicU64::new(pages(&model, &middle) << PAGE_BITS)));
     model.cache.draw_on(Arc::<Left>::clone(&left));
+    let needed = model.numbers_of(&[middle]);
     let (numbers, _) = model
         .cache
-        .place(&[middle], &Lookups::new())
+        .place(&needed, &Lookups::new())
         .expect("the account has just as much");
     assert_eq!(left.0.load(Ordering::Relaxed), 0, "and no slab");
     model.cache.unpin(&numbers);
-    let refused = model.cache.place(&[large], &Lookups::new());
+    let needed = model.numbers_of(&[large]);
+    let refused = model.cache.place(&needed, &Lookups::new());
     assert!(
         matches!(refused, Err(GpuError::NoRoom { .. })),
         "{refused:?}"
@@ -628,7 +648,8 @@ fn who_gets_no_memory_takes_nobodys_place() {
     ));
     model.count();
     let smaller = keys[0];
-    let placed = model.cache.place(&[smaller], &Lookups::new());
+    let needed = model.numbers_of(&[smaller]);
+    let placed = model.cache.place(&needed, &Lookups::new());
     model
         .cache
         .unpin(&placed.expect("the other one gives its place up").0);

@@ -13,9 +13,9 @@ pub(super) enum Seeded {
         cell_bytes: u64,
         rows: u64,
     },
-    /// Keys, or rows that are copied: where the range stands; the first of them; a strip's most.
+    /// Keys, or rows that are copied: where the range stands, for each kernel; the first of them; a strip's most.
     Keys {
-        range_at: usize,
+        ranges_at: Vec<usize>,
         first: u64,
         keys: u64,
         most: u64,
@@ -32,7 +32,7 @@ impl Seeded {
     }
 
     pub(super) fn patch(&self, words: &mut [u64], strip: &Range<u64>) {
-        match *self {
+        match self {
             Seeded::Rows {
                 cells_at,
                 count_at,
@@ -41,15 +41,17 @@ impl Seeded {
                 ..
             } => {
                 if let Some(at) = cells_at {
-                    words[at] = first + strip.start * cell_bytes;
+                    words[*at] = first + strip.start * cell_bytes;
                 }
-                words[count_at] = strip.end - strip.start;
+                words[*count_at] = strip.end - strip.start;
             }
             Seeded::Keys {
-                range_at, first, ..
+                ranges_at, first, ..
             } => {
-                words[range_at] = first + strip.start;
-                words[range_at + 1] = first + strip.end;
+                for at in ranges_at {
+                    words[*at] = first + strip.start;
+                    words[at + 1] = first + strip.end;
+                }
             }
         }
     }

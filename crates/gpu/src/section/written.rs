@@ -1,10 +1,11 @@
 //! What is written among the arguments for seeds that are copied or [met](crate::meet), and for steps that
 //! [spread](crate::spread): they stand where another seed or step would, and parts behind all of them.
 
-use super::{Seeded, Table, Writer, put};
+use super::{ROWS_MAX, Seeded, Table, Writer, put};
+use crate::image::Image;
 use crate::layout;
 use crate::meet::Met;
-use crate::program::{Program, ProgramStep};
+use crate::program::{Program, ProgramJoined, ProgramSeed, ProgramStep};
 use crate::spread::Spread;
 use device::Kernel;
 use query::plan::Slot;
@@ -33,6 +34,121 @@ pub(super) fn part_bytes(program: &Program) -> Vec<usize> {
 }
 
 impl Writer {
+    /// The table of the seed, with its arguments written.
+    pub(super) fn seed(
+        &self,
+        program: &Program,
+        words: &mut [u64],
+        launches: &mut Vec<(Kernel, usize)>,
+    ) -> (Table, Seeded) {
+        match &program.seed {
+            ProgramSeed::Rows(image, rows) if self.pages.is_some() && program.slot.is_some() => {
+                let neighbours = image.segment.neighbours;
+                let column = layout::Column {
+                    cells: self.halves[0].start,
+                    ..neighbours
+                };
+                let index = layout::Index {
+                    data: neighbours.cells,
+                    ..layout::Index::default()
+                };
+                launches.push((Kernel::SeedRowsPaged, self.seed_at()));
+                self.copied(words, (index, column), rows.clone(), program.slot)
+            }
+            ProgramSeed::Rows(image, rows) => {
+                let neighbours = image.segment.neighbours;
+                let column = layout::Column {
+                    cells: neighbours.cells + rows.start * neighbours.cell_bytes(),
+                    ..neighbours
+                };
+                let in_step = columns_in_first(program);
+                let seeded = Seeded::Rows {
+                    cells_at: program.slot.map(|_| (self.step_at(0) + in_step) / 8),
+                    count_at: 0,
+                    first: column.cells,
+                    cell_bytes: column.cell_bytes(),
+                    rows: rows.end - rows.start,
+                };
+                let columns = program
+                    .slot
+                    .map(|slot| (slot, column))
+                    .into_iter()
+                    .collect();
+                (
+                    Table {
+                        columns,
+                        capacity: ROWS_MAX,
+                    },
+                    seeded,
+                )
+            }
+            ProgramSeed::Keys(image) => {
+                let index = image.segment.index;
+                let column = key_column(image, &self.halves[0]);
+                launches.push((Kernel::Seed, self.seed_at()));
+                self.copied(words, (index, column), 0..index.keys, program.slot)
+            }
+            ProgramSeed::Joined(joined) => self.joined(joined, program.slot, words, launches),
+            ProgramSeed::Met(met) => {
+                launches.push((Kernel::Meet, self.seed_at()));
+                self.met_seed(met, program.slot, words)
+            }
+        }
+    }
+
+    /// A seed of two parts, of which each strip is written to a column of 8-byte ids.
+    fn joined(
+        &self,
+        joined: &ProgramJoined,
+        slot: Option<Slot>,
+        words: &mut [u64],
+        launches: &mut Vec<(Kernel, usize)>,
+    ) -> (Table, Seeded) {
+        let (image, rows) = &joined.first;
+        let half = &self.halves[0];
+        let column = layout::Column {
+            cells: half.start,
+            wide: 1,
+            ..layout::Column::default()
+        };
+        let (second, came) = &joined.second;
+        let first_rows = joined.first_elements();
+        let mut arguments = layout::Joined {
+            level: self.level(0),
+            out: column.cells,
+            second: second.segment.neighbours,
+            second_row: came.start,
+            first_rows,
+            page_bits: self.pages.map_or(0, |pages| pages.bits),
+            pages: self.pages.map_or(0, |pages| pages.table),
+            ..layout::Joined::default()
+        };
+        let mut ranges_at = Vec::with_capacity(2);
+        let mut at = self.seed_at();
+        if let Some(rows) = rows {
+            arguments.first = image.segment.neighbours;
+            arguments.first_row = rows.start;
+        } else {
+            let index = image.segment.index;
+            self.copied(words, (index, column), 0..first_rows, slot);
+            launches.push((Kernel::Seed, at));
+            ranges_at.push((at + std::mem::offset_of!(layout::Seed, begin)) / 8);
+            at += size_of::<layout::Seed>();
+        }
+        put(words, at, &arguments);
+        launches.push((Kernel::SeedJoined, at));
+        ranges_at.push((at + std::mem::offset_of!(layout::Joined, begin)) / 8);
+        let capacity = (half.end - half.start) / column.cell_bytes();
+        let seeded = Seeded::Keys {
+            ranges_at,
+            first: 0,
+            keys: first_rows + came.end - came.start,
+            most: capacity,
+        };
+        let columns = slot.map(|slot| (slot, column)).into_iter().collect();
+        (Table { columns, capacity }, seeded)
+    }
+
     /// A seed of which each strip is written to a column of its own, at the beginning of the first half.
     pub(super) fn copied(
         &self,
@@ -56,7 +172,7 @@ impl Writer {
         };
         put(words, self.seed_at(), &seed);
         let seeded = Seeded::Keys {
-            range_at: (self.seed_at() + std::mem::offset_of!(layout::Seed, begin)) / 8,
+            ranges_at: vec![(self.seed_at() + std::mem::offset_of!(layout::Seed, begin)) / 8],
             first: rows.start,
             keys: rows.end - rows.start,
             most: capacity,
@@ -76,7 +192,7 @@ impl Writer {
         let arguments = met.arguments(self.level(0), &column, slot.is_some());
         put(words, self.seed_at(), &arguments);
         let seeded = Seeded::Keys {
-            range_at: (self.seed_at() + std::mem::offset_of!(layout::Meet, begin)) / 8,
+            ranges_at: vec![(self.seed_at() + std::mem::offset_of!(layout::Meet, begin)) / 8],
             first: 0,
             keys: met.keys(),
             most: capacity,
@@ -121,5 +237,18 @@ impl Writer {
             put(words, parts_at + place * size_of::<layout::Part>(), part);
         }
         next
+    }
+}
+
+/// The column of a seed's keys.
+fn key_column(image: &Image, half: &Range<u64>) -> layout::Column {
+    let base = image.segment.index.first.first;
+    let wide = image.last_key - base > u64::from(u32::MAX);
+    layout::Column {
+        cells: half.start,
+        bases: 0,
+        base: if wide { 0 } else { base },
+        wide: u32::from(wide),
+        plane_bits: 0,
     }
 }

@@ -1,8 +1,8 @@
 //! Strips of an index's keys as a column.
 
-use super::forms::{KINDS, Keys, Kind};
+use super::forms::{Cells, KINDS, Keys, Kind};
 use super::rig::{LONG, Rig, SEEDS};
-use crate::layout::{Index, Level, Seed};
+use crate::layout::{Column, Index, Joined, Level, Seed};
 use device::Kernel;
 use std::ops::Range;
 use testkit::random::Random;
@@ -114,6 +114,88 @@ fn a_strip_of_rows_is_copied_from_their_pages() {
         let (from, to) = (random.below(count + 1), random.below(count + 1));
         for strip in [0..count, from.min(to)..from.max(to), 0..0] {
             run_rows(&rig, &ids, strip, *random.pick(&[1, 2, 5]));
+        }
+    }
+}
+
+/// Compares the cells of a strip of two runs of rows.
+fn run_joined(
+    rig: &Rig,
+    runs: [(&[u64], &Cells, usize); 2],
+    strip: Range<usize>,
+    is_made_elsewhere: bool,
+    grid: u32,
+) {
+    let count = strip.len();
+    let column =
+        |(ids, cells, _): (&[u64], &Cells, usize)| cells.column(rig, cells.put_part(rig, ids));
+    let [first, second] = runs;
+    let seed = Joined {
+        begin: strip.start as u64,
+        end: strip.end as u64,
+        level: rig.room_with(&Level {
+            rows: 99,
+            tiles: 44,
+        }),
+        out: rig.room(8 * count as u64),
+        first: if is_made_elsewhere {
+            Column::default()
+        } else {
+            column(first)
+        },
+        second: column(second),
+        first_row: first.2 as u64,
+        second_row: second.2 as u64,
+        first_rows: (first.0.len() - first.2) as u64,
+        pages: rig.pages().0,
+        page_bits: rig.pages().1,
+        unused: 7,
+    };
+    rig.run(Kernel::SeedJoined, grid, &seed);
+    let level: Level = rig.read(seed.level, 1)[0];
+    assert_eq!((level.rows, level.tiles), (count as u64, 44));
+    let untouched: Vec<u64> = rig.read(rig.room(8 * count as u64), count);
+    let all: Vec<u64> = first.0[first.2..]
+        .iter()
+        .chain(&second.0[second.2..])
+        .copied()
+        .collect();
+    let found = rig.read::<u64>(seed.out, count);
+    for (place, id) in found.into_iter().enumerate() {
+        let is_first = strip.start + place < first.0.len() - first.2;
+        if is_made_elsewhere && is_first {
+            assert_eq!(id, untouched[place], "it is another kernel's");
+        } else {
+            assert_eq!(id, all[strip.start + place]);
+        }
+    }
+}
+
+#[test]
+fn a_strip_of_two_runs_has_one_behind_the_other() {
+    for seed in seeds::chosen(SEEDS, LONG) {
+        let Some(rig) = Rig::new(seed) else { return };
+        let mut random = Random::new(seed);
+        let run = |random: &mut Random| {
+            let count = *random.pick(&[1, 31, 33, 300, 1500]);
+            let ids: Vec<u64> = (0..count).map(|_| random.bits() >> 20).collect();
+            let cells = Cells::of(random, &ids);
+            let from = random.below(count + 1);
+            (ids, cells, from)
+        };
+        let runs = [run(&mut random), run(&mut random)];
+        let all: usize = runs.iter().map(|(ids, _, from)| ids.len() - from).sum();
+        let (from, to) = (random.below(all + 1), random.below(all + 1));
+        let given = || {
+            let [first, second] = &runs;
+            [
+                (&first.0[..], &first.1, first.2),
+                (&second.0[..], &second.1, second.2),
+            ]
+        };
+        for strip in [0..all, from.min(to)..from.max(to), 0..0] {
+            let (elsewhere, grid) = (random.chance(30), *random.pick(&[1, 2, 5]));
+            run_joined(&rig, given(), strip, elsewhere, grid);
         }
     }
 }

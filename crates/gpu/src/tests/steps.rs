@@ -2,7 +2,7 @@
 
 use super::forms::{Cells, Edges, Keys, Kind};
 use super::rig::{LONG, Rig, SEEDS};
-use crate::layout::{COLUMNS, CONSTANT, Check, CheckKind, Level, MADE, Outcome, Step};
+use crate::layout::{COLUMNS, CONSTANT, Check, CheckKind, Joins, Level, MADE, Outcome, Step};
 use device::Kernel;
 use std::ops::Range;
 use testkit::random::Random;
@@ -54,6 +54,7 @@ pub(super) struct Condition {
     key: Option<usize>,
     /// The first and the last of the ids, for [`CheckKind::Within`] and [`CheckKind::Outside`].
     ids: (u64, u64),
+    joins: Joins,
 }
 
 /// A check of two operands.
@@ -66,6 +67,7 @@ pub(super) fn of(kind: CheckKind, edges: &Edges, left: u32, right: u32) -> Condi
         constant: 0,
         key: None,
         ids: (0, 0),
+        joins: Joins::And,
     }
 }
 
@@ -104,7 +106,7 @@ impl Condition {
             kind: self.kind as u32,
             left: self.left,
             right: self.right,
-            unused: 0,
+            joins: self.joins as u32,
         }
     }
 }
@@ -136,6 +138,8 @@ pub(super) struct Asked<'t> {
     keeps_made: bool,
     room: Room,
     number: u32,
+    /// Whether what is made has 8 bytes, whatever the segment has.
+    widens: bool,
 }
 
 impl<'t> Asked<'t> {
@@ -149,7 +153,23 @@ impl<'t> Asked<'t> {
             keeps_made: true,
             room: Room::Spare(0),
             number: 4,
+            widens: false,
         }
+    }
+
+    /// Whether all its checks hold, as they are joined.
+    fn holds(&self, row: &[u64], made: u64) -> bool {
+        let mut result = true;
+        for check in &self.checks {
+            let holds = check.holds(row, made);
+            match check.joins {
+                Joins::And if !result => return false,
+                Joins::And => result = holds,
+                Joins::Unless => result &= !holds,
+                Joins::Or => result |= holds,
+            }
+        }
+        result
     }
 
     /// The rows that are to come, ascending.
@@ -164,7 +184,7 @@ impl<'t> Asked<'t> {
                 None => &[0],
             };
             for &made in made {
-                if self.checks.iter().all(|check| check.holds(&row, made)) {
+                if self.holds(&row, made) {
                     let kept = row.iter().zip(&self.kept).filter(|(_, kept)| **kept);
                     let mut out: Vec<u64> = kept.map(|(id, _)| *id).collect();
                     out.extend((self.expansion.is_some() && self.keeps_made).then_some(made));
@@ -234,6 +254,7 @@ impl<'t> Asked<'t> {
             columns: self.table.columns.len() as u32,
             checks: self.checks.len() as u32,
             number: self.number,
+            tickets: level(99),
             ..Step::default()
         };
         (step.pages, step.page_bits) = rig.pages();
@@ -253,22 +274,34 @@ impl<'t> Asked<'t> {
                 }
             }
             if self.keeps_made {
-                step.made = rig.room(capacity * edges.cells.bytes());
+                step.made = rig.room(capacity * self.made_cells(edges).bytes());
+                step.widens = u32::from(self.widens);
             }
         }
         for (check, place) in self.checks.iter().zip(&mut step.check) {
             *place = check.image(rig);
         }
         // With a partner as well as without.
-        let is_partner = |check: &Check| {
+        let is_and = |at: usize| step.check[at].joins == Joins::And as u32;
+        let is_partner = |&at: &usize| {
+            let check = &step.check[at];
+            let is_alone = is_and(at) && (at + 1 >= self.checks.len() || is_and(at + 1));
             let finds_made = check.right == MADE && check.left < COLUMNS as u32;
-            check.kind == CheckKind::Edge as u32 && finds_made
+            check.kind == CheckKind::Edge as u32 && finds_made && is_alone
         };
         if self.expansion.is_some() && self.number.is_multiple_of(2) {
-            let place = step.check[..self.checks.len()].iter().position(is_partner);
+            let place = (0..self.checks.len()).find(is_partner);
             step.partner = place.map_or(0, |place| place as u32 + 1);
         }
         step
+    }
+
+    fn made_cells<'e>(&self, edges: &'e Edges) -> &'e Cells {
+        if self.widens {
+            &Cells::Wide
+        } else {
+            &edges.cells
+        }
     }
 
     /// The rows that came, ascending.
@@ -280,7 +313,7 @@ impl<'t> Asked<'t> {
             }
         }
         if let (Some((edges, _)), true) = (&self.expansion, self.keeps_made) {
-            columns.push(edges.cells.read(rig, arguments.made, count));
+            columns.push(self.made_cells(edges).read(rig, arguments.made, count));
         }
         let row = |at: usize| columns.iter().map(|column| column[at]).collect();
         let mut rows: Vec<Vec<u64>> = (0..count).map(row).collect();
@@ -363,6 +396,7 @@ impl Pool {
             key: (keys > 0 && random.chance(95)).then(|| random.below(keys)),
             // Now and then the first is behind the last, and none is among them.
             ids: (*random.pick(&self.0), *random.pick(&self.0)),
+            joins: *random.pick(&[Joins::And, Joins::And, Joins::Unless, Joins::Or]),
             edges,
         }
     }
@@ -439,6 +473,7 @@ fn run_random(seed: u64, rows: usize, is_expansion: bool) {
         _ => Room::Spare(0),
     };
     asked.number = random.below(9) as u32;
+    asked.widens = random.chance(30);
     asked.run(&rig, *random.pick(&[1, 2, 3, 7]));
 }
 

@@ -4,15 +4,20 @@
 //! that key indexes have all kinds of chunks, and columns one plane, several, or ids of 8 bytes. Lists are short, and some long
 //! enough to be kept as an index. An IRI's text is its number, so a query names any vertex.
 
+use gpu::Over;
 use oxrdf::{BlankNode, Literal, NamedNode, Term, TermRef};
 use query::plan::Plan;
 use query::statistics::Statistics;
 use query::{ParseOptions, PlanOptions, Planner};
-use rdf::{Lexicon, LexiconError, Tag, TermBuffer, VertexId, inline};
+use rdf::{Direction, Lexicon, LexiconError, Tag, TermBuffer, VertexId, inline};
+use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::sync::Arc;
 use store::Snapshot;
-use store::testing::{IdQuad, snapshot_of};
+use store::delta::layer::KeySet;
+use store::delta::{KeyChanges, Layer, Version};
+use store::testing::{IdQuad, snapshot_of, version_of};
 use store::view::GraphScope;
 use testkit::random::Random;
 
@@ -25,6 +30,10 @@ pub fn iri(number: u64) -> VertexId {
 /// A graph and some of its vertices.
 pub struct World {
     pub snapshot: Arc<Snapshot>,
+    /// It without layers, and with more and more of them.
+    versions: Vec<Version>,
+    /// Which of them is looked at.
+    moment: Cell<usize>,
     vertices: Vec<VertexId>,
     /// IRIs with lists that are kept as an index, with their predicates.
     hubs: Vec<(usize, VertexId)>,
@@ -57,6 +66,89 @@ fn vertices(random: &mut Random) -> Vec<VertexId> {
         }
     }
     vertices
+}
+
+/// Some commits after these quads, each of which takes some away, old ones or young, and adds some, new ones or some that went.
+fn layers(
+    random: &mut Random,
+    quads: Vec<IdQuad>,
+    vertices: &[VertexId],
+    type_vertex: Option<VertexId>,
+) -> Vec<Arc<Layer>> {
+    let mut there: BTreeSet<IdQuad> = quads.into_iter().collect();
+    let mut gone: Vec<IdQuad> = Vec::new();
+    let mut layers = Vec::new();
+    let most = *random.pick(&[1, 10, 200]);
+    let predicates = random.between(1, PREDICATES);
+    for commit in 1..=random.between(1, 4) as u64 {
+        let before = there.clone();
+        for _ in 0..random.between(1, most) {
+            match random.below(5) {
+                0 | 1 => {
+                    let from = (
+                        *random.pick(vertices),
+                        predicate(0),
+                        VertexId::from_bits(0),
+                        VertexId::from_bits(0),
+                    );
+                    let next = there
+                        .range(from..)
+                        .find(|quad| quad.1 < predicate(predicates));
+                    if let Some(quad) = next.copied() {
+                        there.remove(&quad);
+                        gone.push(quad);
+                    }
+                }
+                2 if !gone.is_empty() => {
+                    there.insert(*random.pick(&gone));
+                }
+                _ => {
+                    let (subject, object) = (*random.pick(vertices), *random.pick(vertices));
+                    if !subject.has_tag(Tag::Literal) && !subject.has_tag(Tag::Integer) {
+                        let number = random.below(predicates);
+                        there.insert((
+                            subject,
+                            predicate(number),
+                            object,
+                            GraphScope::DEFAULT_GRAPH,
+                        ));
+                    }
+                }
+            }
+        }
+        let adds: Vec<IdQuad> = there.difference(&before).copied().collect();
+        let dels: Vec<IdQuad> = before.difference(&there).copied().collect();
+        let keys = gone_keys(&before, &there);
+        let layer = Layer::of(&adds, &dels, keys, type_vertex, commit..=commit);
+        layers.push(Arc::new(layer));
+    }
+    layers
+}
+
+/// The keys, and the named graphs, that have lost their last edge.
+fn gone_keys(before: &BTreeSet<IdQuad>, after: &BTreeSet<IdQuad>) -> KeyChanges {
+    let names = |quads: &BTreeSet<IdQuad>| {
+        let mut names: BTreeSet<(KeySet, VertexId)> = BTreeSet::new();
+        for &(subject, predicate, object, _) in quads {
+            for name in [predicate, VertexId::UNBOUND] {
+                names.insert(((name, Direction::Out), subject));
+                names.insert(((name, Direction::In), object));
+            }
+        }
+        names
+    };
+    let mut changes = KeyChanges::default();
+    for (set, key) in names(before).difference(&names(after)) {
+        changes.gone.entry(*set).or_default().push(*key);
+    }
+    let graphs = |quads: &BTreeSet<IdQuad>| -> BTreeSet<VertexId> {
+        let named = quads.iter().map(|quad| quad.3);
+        named
+            .filter(|graph| *graph != GraphScope::DEFAULT_GRAPH)
+            .collect()
+    };
+    changes.graphs_gone = graphs(before).difference(&graphs(after)).copied().collect();
+    changes
 }
 
 impl World {
@@ -102,10 +194,44 @@ impl World {
             let graph = iri(7);
             quads.push((vertices[0], predicate(0), vertices[0], graph));
         }
+        let type_vertex = random.chance(50).then(|| predicate(0));
+        let snapshot = Arc::new(snapshot_of(&quads, type_vertex));
+        let layers = match random.below(2) {
+            0 => Vec::new(),
+            _ => layers(random, quads, &vertices, type_vertex),
+        };
         World {
-            snapshot: Arc::new(snapshot_of(&quads, random.chance(50).then(|| predicate(0)))),
+            versions: (0..=layers.len())
+                .map(|count| version_of(&snapshot, &layers[..count], type_vertex))
+                .collect(),
+            moment: Cell::new(layers.len()),
+            snapshot,
             vertices,
             hubs,
+        }
+    }
+
+    /// What is looked at.
+    pub fn version(&self) -> &Version {
+        &self.versions[self.moment.get()]
+    }
+
+    /// Another moment is looked at, mostly the last one.
+    pub fn turn(&self, random: &mut Random) {
+        let last = self.versions.len() - 1;
+        let moment = if random.chance(70) {
+            last
+        } else {
+            random.below(last + 1)
+        };
+        self.moment.set(moment);
+    }
+
+    /// The version, whatever is gained.
+    pub fn over(&self) -> Over<'_> {
+        Over {
+            version: Some(self.version()),
+            ..Over::ALL
         }
     }
 

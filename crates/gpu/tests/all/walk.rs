@@ -10,7 +10,7 @@ use query::plan::{Action, Form, Slot};
 use rdf::VertexId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use store::Snapshot;
+use store::delta::Version;
 use testkit::random::Random;
 use testkit::seeds;
 
@@ -35,6 +35,8 @@ struct Share {
     launches: u64,
     /// Queries whose equal rows became one there.
     collapsed: usize,
+    /// Queries that looked at what layers have changed.
+    changed: usize,
     /// Queries whose segments had no room.
     no_room: usize,
     /// Steps that the device does not do, by the reason for the first of them.
@@ -62,7 +64,7 @@ fn columns_of(prepared: &Prepared<'_>) -> Vec<Slot> {
 /// A prepared query with what it is walked in.
 struct Case<'a> {
     prepared: Prepared<'a>,
-    snapshot: &'a Snapshot,
+    version: &'a Version,
     terms: &'a Texts,
     columns: Vec<Slot>,
 }
@@ -76,7 +78,7 @@ impl Case<'_> {
             ..Options::default()
         };
         let limits = Limits::none();
-        let mut walk = Walk::new(&self.prepared, self.snapshot, self.terms, limits, options);
+        let mut walk = Walk::new(&self.prepared, self.version, self.terms, limits, options);
         let mut chunk = Chunk::new();
         for _ in 0..RUNS_MAX {
             match walk.next(&mut chunk).expect("nothing fails") {
@@ -99,7 +101,7 @@ impl Case<'_> {
         let (limits, options) = (Limits::none(), Options::default());
         let mut rest = Walk::section(
             &self.prepared,
-            self.snapshot,
+            self.version,
             self.terms,
             limits,
             options,
@@ -134,7 +136,7 @@ impl Case<'_> {
 }
 
 fn drain(
-    walk: &mut Walk<'_, '_, Snapshot, Texts>,
+    walk: &mut Walk<'_, '_, Version, Texts>,
     out: &mut Chunk,
     bag: &mut Bag,
     columns: &[Slot],
@@ -179,9 +181,9 @@ fn together(random: &mut Random, patterns: &str, [left, right]: [usize; 2]) -> S
 }
 
 /// What a device does of a query; none, and why, is put down.
-fn begun(gpu: &Gpu, prepared: &Prepared<'_>, share: &mut Share) -> Option<Section> {
+fn begun(world: &World, gpu: &Gpu, prepared: &Prepared<'_>, share: &mut Share) -> Option<Section> {
     let plan = prepared.plan();
-    match gpu.section_giving(prepared, Gives::Needed) {
+    match gpu.section_over(prepared, Gives::Needed, &world.over()) {
         Ok(section) => return Some(section),
         // A check of constants that does not hold: nobody walks anything.
         Err(GpuError::Nothing { step: 0, .. })
@@ -204,17 +206,17 @@ fn begun(gpu: &Gpu, prepared: &Prepared<'_>, share: &mut Share) -> Option<Sectio
 fn run_query(world: &World, gpu: &Gpu, text: &str, share: &mut Share) {
     let (plan, ids) = plan(text);
     let (environment, terms) = (Environment::fixed(), Texts);
-    let snapshot = &*world.snapshot;
-    let prepared = prepare(&plan, &ids, snapshot, Limits::none(), &environment);
+    let version = world.version();
+    let prepared = prepare(&plan, &ids, version, Limits::none(), &environment);
     let prepared = prepared.expect("nothing fails");
     let columns = columns_of(&prepared);
     let case = Case {
         prepared,
-        snapshot,
+        version,
         terms: &terms,
         columns,
     };
-    let Some(mut section) = begun(gpu, &case.prepared, share) else {
+    let Some(mut section) = begun(world, gpu, &case.prepared, share) else {
         return;
     };
     let Some((expected, sum)) = case.on_processor() else {
@@ -234,6 +236,7 @@ fn run_query(world: &World, gpu: &Gpu, text: &str, share: &mut Share) {
     }
     share.covered += section.covered();
     share.collapsed += usize::from(section.makes_equal_rows_one());
+    share.changed += usize::from(section.changes() > 0);
     let steps = plan.steps[..section.covered()].iter();
     share.filters += steps
         .filter(|step| matches!(step.action, Action::Filter(_)))
@@ -248,7 +251,7 @@ fn run_query(world: &World, gpu: &Gpu, text: &str, share: &mut Share) {
     share.launches += section.launches();
     if section.covered() == plan.steps.len() {
         let mut summed = gpu
-            .section_giving(&case.prepared, Gives::Sum(&case.columns))
+            .section_over(&case.prepared, Gives::Sum(&case.columns), &world.over())
             .expect("as before");
         let (mut rows, mut total) = (0, 0u64);
         let all = summed.run_all(|_, ran| {
@@ -309,6 +312,7 @@ fn random_queries_are_answered_as_on_the_processor() {
         let gpu = gpu.with_collapses(*random.pick(&[1, 64, 1 << 16]));
         for _ in 0..QUERIES {
             let text = text_of(&world, &mut random);
+            world.turn(&mut random);
             run_named(seed, &world, &gpu, &text, &mut share);
         }
     }
@@ -316,8 +320,8 @@ fn random_queries_are_answered_as_on_the_processor() {
     let percent = 100 * share.covered / share.steps.max(1);
     eprintln!("{:#?}", share.ends);
     eprintln!(
-        "{percent} % of {} steps of patterns on the device, {} filters among them, {} launches; equal rows became one in {} queries",
-        share.steps, share.filters, share.launches, share.collapsed
+        "{percent} % of {} steps of patterns on the device, {} filters among them, {} launches; equal rows became one in {} queries, {} looked at changes",
+        share.steps, share.filters, share.launches, share.collapsed, share.changed
     );
     assert!(
         share.filters >= 20 || seeds_are_few(),
@@ -326,6 +330,10 @@ fn random_queries_are_answered_as_on_the_processor() {
     assert!(
         share.collapsed >= 10 || seeds_are_few(),
         "equal rows become one there"
+    );
+    assert!(
+        share.changed >= 100 || seeds_are_few(),
+        "changes are looked at there"
     );
     assert!(
         percent >= 60 || seeds_are_few(),
@@ -380,8 +388,9 @@ fn random_queries_are_answered_where_their_segments_have_no_room() {
         for text in &texts {
             let (plan, ids) = plan(text);
             let environment = Environment::fixed();
-            let prepared = prepare(&plan, &ids, &*world.snapshot, Limits::none(), &environment);
-            let _ = all.section(&prepared.expect("nothing fails"));
+            let prepared = prepare(&plan, &ids, world.version(), Limits::none(), &environment);
+            let prepared = prepared.expect("nothing fails");
+            let _ = all.section_over(&prepared, Gives::Rows, &world.over());
         }
         let needed = all.image_bytes();
         options.lookahead = random.chance(70);
@@ -400,6 +409,7 @@ fn random_queries_are_answered_where_their_segments_have_no_room() {
             &mut without
         };
         for text in &texts {
+            world.turn(&mut random);
             run_named(seed, &world, &gpu, text, share);
         }
         let own = gpu.traffic();

@@ -81,6 +81,15 @@ impl OverlayEdges {
         self.neighbours.is_empty()
     }
 
+    /// The neighbours in some rows. Asserts that there are such.
+    pub fn neighbours_in(&self, rows: Range<u64>) -> impl Iterator<Item = VertexId> {
+        let rows = rows.start as usize..rows.end as usize;
+        self.neighbours[rows]
+            .iter()
+            .copied()
+            .map(VertexId::from_bits)
+    }
+
     /// The neighbours, by row.
     pub fn neighbours(&self) -> impl Iterator<Item = VertexId> {
         self.neighbours.iter().copied().map(VertexId::from_bits)

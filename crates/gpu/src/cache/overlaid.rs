@@ -1,0 +1,208 @@
+//! What layers have made of segments, as segments of their own beside the base's.
+//!
+//! A version is a base and layers; images are of the base. For a segment that layers have changed the edges that came and those that
+//! went ([`Overlay`]) are put together in the host's memory, and are brought to the device as any segment is: whole where there is room, in
+//! pages else. So kernels ask up to three segments where one was changed, however many layers there are.
+//!
+//! One overlay of a segment is known, of the version that was looked at last: commits go on, and few queries look at a moment that has
+//! gone by. What an earlier one had on the device stays until no section looks at it; its number is the next one's then.
+//!
+//! An overlay that is large beside its segment costs more to put together than is gained, and a checkpoint is not far: queries over
+//! such a segment stay on the processors.
+
+use super::{Cache, Entry};
+use crate::account::Drawn;
+use crate::changes::Changes;
+use crate::error::GpuError;
+use crate::image::{Image, Layered, Outline};
+use std::sync::Arc;
+use store::delta::{OverlayEdges, Version};
+use store::raw::RawSegment;
+use store::{SegmentKey, Snapshot, ViewError};
+
+/// Changes of a segment that are brought whatever its length is, and the most that ever are: a merge of some 10 ns each.
+const ROWS: (u64, u64) = (1 << 16, 1 << 22);
+
+/// The part of a segment, one edge in so many, that may have changed.
+const PART: u64 = 8;
+
+/// Bytes of a changed row at most while changes are put together: a key, its first row and a neighbour of 8 bytes each, in vectors
+/// twice as long; the same of keys.
+const ROW_BYTES: u64 = 2 * 2 * 3 * 8;
+
+/// Which changes of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum What {
+    /// Edges.
+    Edges,
+    /// Keys, each as an edge to itself.
+    Keys,
+}
+
+/// The numbers of what a segment of a version is made of.
+#[derive(Clone)]
+pub(crate) struct Numbers {
+    pub(crate) base: u32,
+    /// What layers brought, and took away.
+    pub(crate) came: Option<u32>,
+    pub(crate) went: Option<u32>,
+    /// Both, on the host.
+    pub(crate) changes: Option<Arc<Changes>>,
+}
+
+impl Numbers {
+    /// The images, where this gives that of a number.
+    pub(crate) fn images(
+        &self,
+        mut image: impl FnMut(u32) -> Option<Arc<Image>>,
+    ) -> Option<Layered> {
+        let mut changes = |number: Option<u32>| match number {
+            None => Some(None),
+            Some(number) => image(number).map(Some),
+        };
+        let (came, went) = (changes(self.came)?, changes(self.went)?);
+        Some(Layered {
+            base: image(self.base)?,
+            came,
+            went,
+            changes: self.changes.clone(),
+        })
+    }
+}
+
+/// Where the bytes of a segment come from.
+#[derive(Clone)]
+pub(super) enum Source {
+    Base,
+    Came(Arc<Changes>),
+    Went(Arc<Changes>),
+    /// No section looks at it any more.
+    Nowhere,
+}
+
+/// Those of the version that was looked at last, and their numbers.
+pub(super) struct Overlaid {
+    changes: Arc<Changes>,
+    came: Option<u32>,
+    went: Option<u32>,
+}
+
+impl Entry {
+    /// Its parts.
+    pub(super) fn raw<'e>(&'e self, base: &'e Snapshot) -> Result<RawSegment<'e>, ViewError> {
+        let raw = match &self.source {
+            Source::Base => base.raw_segment_again(self.key)?,
+            Source::Nowhere => None,
+            Source::Came(changes) => changes.came().raw(),
+            Source::Went(changes) => changes.went().raw(),
+        };
+        Ok(raw.expect("a segment that has an outline"))
+    }
+}
+
+impl Cache {
+    /// The numbers of what a segment of this version is made of; `None` where no edge of the base has the predicate.
+    pub(crate) fn numbers_in(
+        &mut self,
+        (key, what): (SegmentKey, What),
+        version: Option<&Version>,
+    ) -> Result<Option<Numbers>, GpuError> {
+        let Some(base) = self.number(key)? else {
+            return Ok(None);
+        };
+        let mut numbers = Numbers {
+            base,
+            came: None,
+            went: None,
+            changes: None,
+        };
+        if let Some(version) = version.filter(|version| !version.is_base_alone(key)) {
+            let overlaid = self.overlaid((key, what), base, version)?;
+            numbers.came = overlaid.came;
+            numbers.went = overlaid.went;
+            numbers.changes = Some(Arc::clone(&overlaid.changes));
+        }
+        Ok(Some(numbers))
+    }
+
+    fn overlaid(
+        &mut self,
+        name: (SegmentKey, What),
+        base: u32,
+        version: &Version,
+    ) -> Result<&Overlaid, GpuError> {
+        let known = self.overlaid.get(&name);
+        if known.is_none_or(|known| !known.changes.edges().is_of(version)) {
+            let changes = self.changes(name, base, version)?;
+            if let Some(old) = self.overlaid.remove(&name) {
+                self.retired.extend(old.came.into_iter().chain(old.went));
+            }
+            self.leave_retired()?;
+            let made = self.enter(name.0, changes)?;
+            self.overlaid.insert(name, made);
+        }
+        Ok(&self.overlaid[&name])
+    }
+
+    /// Puts together what layers have made of a segment.
+    fn changes(
+        &mut self,
+        (key, what): (SegmentKey, What),
+        base: u32,
+        version: &Version,
+    ) -> Result<Changes, GpuError> {
+        let rows = self.entries[base as usize].described.segment.rows;
+        let most = (rows / PART).clamp(ROWS.0, ROWS.1);
+        let changed = version.overlay_rows_max(key)?;
+        if changed > most {
+            return Err(GpuError::Layered);
+        }
+        let drawn = Drawn::new(self.host.account(), changed * ROW_BYTES)?;
+        let other = match what {
+            What::Edges => What::Keys,
+            What::Keys => What::Edges,
+        };
+        let known = self.overlaid.get(&(key, other));
+        let known = known.map(|known| Arc::clone(known.changes.edges()));
+        let edges = match known.filter(|edges| edges.is_of(version)) {
+            Some(edges) => edges,
+            None => Arc::new(version.overlay(key)?),
+        };
+        let keys = match what {
+            What::Edges => None,
+            What::Keys => Some(version.overlay_keys(&edges)?),
+        };
+        Ok(Changes::new(edges, keys, drawn))
+    }
+
+    /// Takes the place of what no version has any more and no section looks at.
+    fn leave_retired(&mut self) -> Result<(), GpuError> {
+        for place in 0..self.retired.len() {
+            let number = self.retired[place];
+            if self.entries[number as usize].pins == 0 {
+                self.forget(number)?;
+                self.entries[number as usize].source = Source::Nowhere;
+            }
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self, key: SegmentKey, changes: Changes) -> Result<Overlaid, GpuError> {
+        let changes = Arc::new(changes);
+        let page_bytes = 1 << self.arena.bits();
+        let mut number = |edges: &OverlayEdges, source: Source| {
+            let Some(raw) = edges.raw() else {
+                return Ok(None);
+            };
+            let outline = Outline::of(&raw, page_bytes);
+            self.entered(key, source, outline).map(Some)
+        };
+        let came = number(changes.came(), Source::Came(Arc::clone(&changes)))?;
+        let went = number(changes.went(), Source::Went(Arc::clone(&changes)))?;
+        Ok(Overlaid {
+            changes,
+            came,
+            went,
+        })
+    }
+}
