@@ -92,7 +92,7 @@ struct Check {
     u32 joins;
 };
 
-// What is counted of a level: rows, and the tiles that were taken by the step that reads it.
+// What is counted of a level: rows, and the tiles that were taken of it. Each launch of a step has a level for its tiles alone.
 struct Level {
     u64 rows;
     u64 tiles;

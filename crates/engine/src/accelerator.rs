@@ -1,7 +1,7 @@
 //! Devices beside the processors: which queries begin on them, and with which images.
 //!
-//! A device's [`Gpu`] has the images of one base. A version over another base takes its place; until then, and wherever layers have
-//! touched a segment that the query looks at, the processors walk. So does whatever the device does not cover, has no room for or
+//! A device's [`Gpu`] has the images of one base, and what layers have made of its segments. A version over another base takes its place;
+//! where layers have changed more than is brought, the processors walk. So does whatever the device does not cover, has no room for or
 //! fails at: a query is never refused because of it. A device is opened when a query is worth it, beside that query,
 //! and tried again a while after it was lost (`door`).
 //!
@@ -48,7 +48,7 @@ const FIRST_STRIP_NS: f64 = 2e6;
 /// How long a strip may take, which is made to take some milliseconds. A device that needs longer is taken for lost.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The part of the pool of queries, one in so many, that pages in this machine's memory may have, whatever they are configured to: they stay.
+/// The part of the pool of queries, one in so many, that pages and changes in this machine's memory may have, whatever they are configured to: they stay.
 const POOL_SHARE: u64 = 2;
 
 /// How long a query waits until another one leaves its room, at most, and between two looks.

@@ -240,8 +240,10 @@ impl<'a> Execution<'_, 'a> {
             None
         };
         let (seed, begun) = match (seed, begun) {
-            (Some(seed), Some((device, Ok(begun)))) if is_seed_of(&seed, &begun.section) => {
-                let seed = self.arranged(seed, &begun)?;
+            (Some(seed), Some((device, Ok(begun))))
+                if is_seed_of(&seed, &begun.section, self.limits) =>
+            {
+                let (seed, _held) = self.arranged(seed, &begun)?;
                 let (profile, report) = self.on_devices(device, begun, workers, &seed, consume)?;
                 return Ok(Answered {
                     profile,

@@ -137,8 +137,8 @@ pub(crate) struct Cache {
     space: Option<Space>,
     numbers: HashMap<SegmentKey, Option<u32>>,
     entries: Vec<Entry>,
-    /// What layers have made of segments, in the version that was looked at last.
-    overlaid: HashMap<(SegmentKey, What), Overlaid>,
+    /// What layers have made of segments, in the versions that were looked at last; the newest look last.
+    overlaid: HashMap<(SegmentKey, What), Vec<Overlaid>>,
     /// Numbers of what no version has any more that is looked at from now on.
     retired: Vec<u32>,
     replacement: Replacement,
@@ -277,21 +277,13 @@ impl Cache {
         let outline = self.snapshot.raw_segment_by(key, threads)?;
         let page_bytes = 1 << self.arena.bits();
         let outline = outline.map(|raw| Outline::of(&raw, page_bytes));
-        let number = match outline {
-            Some(outline) => Some(self.entered(key, Source::Base, outline)?),
-            None => None,
-        };
+        let number = outline.map(|outline| self.entered(key, Source::Base, outline));
         self.numbers.insert(key, number);
         Ok(number)
     }
 
     /// Gives a segment a number: one that nobody has any more, or the next.
-    fn entered(
-        &mut self,
-        key: SegmentKey,
-        source: Source,
-        outline: Outline,
-    ) -> Result<u32, GpuError> {
+    fn entered(&mut self, key: SegmentKey, source: Source, outline: Outline) -> u32 {
         let entry = Entry {
             key,
             source,
@@ -303,16 +295,18 @@ impl Cache {
             pins: 0,
             heat: Heat::default(),
         };
-        let is_free = |number: &u32| self.entries[*number as usize].pins == 0;
+        let is_free = |number: &u32| {
+            let entry = &self.entries[*number as usize];
+            entry.pins == 0 && matches!(entry.source, Source::Nowhere)
+        };
         if let Some(place) = self.retired.iter().position(is_free) {
-            let number = self.retired[place];
-            self.forget(number)?;
-            self.retired.swap_remove(place);
+            // It was forgotten when it was left.
+            let number = self.retired.swap_remove(place);
             self.entries[number as usize] = entry;
-            return Ok(number);
+            return number;
         }
         self.entries.push(entry);
-        Ok(self.entries.len() as u32 - 1)
+        self.entries.len() as u32 - 1
     }
 
     /// Pins segments, all of which lie whole, each of them once; gives their numbers. They are taken to be looked into as often as
@@ -332,7 +326,11 @@ impl Cache {
     /// Lets segments go that a section has pinned.
     pub(crate) fn unpin(&mut self, numbers: &[u32]) {
         for &number in numbers {
-            self.entries[number as usize].pins -= 1;
+            let pins = &mut self.entries[number as usize].pins;
+            *pins -= 1;
+            if *pins == 0 && !self.retired.is_empty() {
+                self.leave(number);
+            }
         }
     }
 

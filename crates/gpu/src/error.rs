@@ -37,9 +37,7 @@ impl fmt::Display for NotCovered {
             NotCovered::Step(name) => write!(formatter, "{name} is not done there"),
             NotCovered::Graphs => formatter.write_str("its graphs are told apart"),
             NotCovered::Shape => formatter.write_str("its ends are not those of a list of rows"),
-            NotCovered::Layered => {
-                formatter.write_str("its predicate has more changes than are brought to it")
-            }
+            NotCovered::Layered => formatter.write_str("it has changes that are not brought to it"),
             NotCovered::NoEdges => formatter.write_str("its predicate has no edge"),
             NotCovered::Condition => formatter.write_str("ids do not decide its condition"),
             NotCovered::Cut => formatter.write_str("it looks at rows together"),

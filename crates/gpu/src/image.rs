@@ -79,6 +79,8 @@ pub(crate) struct Layered {
     pub(crate) went: Option<Arc<Image>>,
     /// Both, on the host.
     pub(crate) changes: Option<Arc<Changes>>,
+    /// The numbers of what came and what went.
+    pub(crate) numbers: [Option<u32>; 2],
 }
 
 impl Layered {

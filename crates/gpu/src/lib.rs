@@ -164,7 +164,7 @@ impl Gpu {
     /// Tells that a query waits for the device, so that what it needs is kept there, until the answer is dropped.
     pub fn expect(&self, prepared: &Prepared<'_>, over: &Over<'_>) -> Result<Expected, GpuError> {
         let mut cache = self.cache.held_soon()?;
-        let (program, _) = self.looked_at(&mut cache, prepared, over)?;
+        let (program, _) = self.looked_at(&mut cache, prepared, (over, false))?;
         Ok(Expected::new(&self.cache, cache.expect(&program.segments)))
     }
 
@@ -201,7 +201,8 @@ impl Gpu {
             |program: &Program| (over.is_worth)(&Outlook::of(program, collapse(program).as_ref()));
         let Some(mut room) = room else {
             // Nothing is brought for a query that cannot begin; but one that never can, or gains nothing, is not to wait.
-            let (program, _) = self.looked_at(&mut *self.cache.held_soon()?, prepared, over)?;
+            let (program, _) =
+                self.looked_at(&mut *self.cache.held_soon()?, prepared, (over, false))?;
             let why = if is_worth(&program) {
                 GpuError::Busy
             } else {
@@ -231,7 +232,7 @@ impl Gpu {
         is_worth: &dyn Fn(&Program) -> bool,
     ) -> Result<(Program, Lease, Option<Mark>), GpuError> {
         let mut cache = self.cache.held_soon()?;
-        let (program, are_whole) = self.looked_at(&mut cache, prepared, over)?;
+        let (program, are_whole) = self.looked_at(&mut cache, prepared, (over, true))?;
         if !is_worth(&program) {
             return Err(GpuError::Unworthy);
         }
@@ -245,10 +246,14 @@ impl Gpu {
         let lookups = cache::lookups(prepared, &self.snapshot, program.covered);
         let (numbers, pages) = cache.place(&program.segments, &lookups)?;
         let images = &mut |name| {
-            let Some(numbers) = cache.numbers_in(name, over.version)? else {
+            let Some(numbers) = cache.numbers_in(name, over.version, false)? else {
                 return Ok(None);
             };
-            let images = numbers.images(|number| cache.placed(number, pages.is_some()));
+            // What is not read has no place.
+            let images = numbers.images(|number| {
+                let placed = cache.placed(number, pages.is_some());
+                placed.or_else(|| Some(cache.looked(number).0))
+            });
             Ok(images.map(|images| (images, numbers)))
         };
         let of = (&*self.snapshot, over.version);
@@ -256,8 +261,12 @@ impl Gpu {
         let ready = cache.ready();
         drop(cache);
         // Dropped, if there is no program, when nobody has the cache.
+        let is_placed = |number: &u32| numbers.contains(number);
+        let are_placed = |program: &Program| program.segments.iter().all(is_placed);
+        let are_placed = program.as_ref().is_ok_and(are_placed);
         let lease = Lease::new(&self.cache, numbers, pages);
         let program = program?;
+        assert!(are_placed, "a program over pages looks at nothing else");
         // What lies in pages is not looked at by all kernels.
         if program.covered < could_cover && !is_worth(&program) {
             return Err(GpuError::Unworthy);
@@ -270,22 +279,19 @@ impl Gpu {
         &self,
         cache: &mut Cache,
         prepared: &Prepared<'_>,
-        over: &Over<'_>,
+        (over, may_make): (&Over<'_>, bool),
     ) -> Result<(Program, bool), GpuError> {
-        let mut are_whole = true;
         let images = &mut |name| {
-            let Some(numbers) = cache.numbers_in(name, over.version)? else {
+            let Some(numbers) = cache.numbers_in(name, over.version, may_make)? else {
                 return Ok(None);
             };
-            let images = numbers.images(|number| {
-                let (image, is_whole) = cache.looked(number);
-                are_whole &= is_whole;
-                Some(image)
-            });
+            let images = numbers.images(|number| Some(cache.looked(number).0));
             Ok(images.map(|images| (images, numbers)))
         };
         let of = (&*self.snapshot, over.version);
         let program = program::compile(prepared, of, images, true)?;
+        let mut numbers = program.segments.iter();
+        let are_whole = numbers.all(|number| cache.looked(*number).1);
         Ok((program, are_whole))
     }
 }

@@ -316,7 +316,7 @@ impl Compiler<'_, '_, '_> {
         else {
             return Ok(None);
         };
-        let (key, _) = self.segment(predicate, Direction::Out, scope, source)?;
+        let (key, _) = self.segment((predicate, What::Edges), Direction::Out, scope, source)?;
         let (subject, object) = (self.id(subject), self.id(object));
         let objects = match self.version {
             Some(version) => version.neighbours(key, subject, GraphScope::Default),
@@ -340,10 +340,12 @@ impl Compiler<'_, '_, '_> {
                 source,
                 into,
             } => {
-                let (key, images) = self.segment(predicate, direction, scope, source)?;
+                let (key, images) =
+                    self.segment((predicate, What::Edges), direction, scope, source)?;
                 let found = self.rows_of(key, from)?;
                 self.tags.push((into, images.neighbour_tags()));
                 let id = self.id(from);
+                self.looks_at_changes(&images, Some(id));
                 let image = Arc::clone(&images.base);
                 let (dense, rows) = found.map_or((None, 0..0), |(ordinal, rows)| {
                     (image.dense(ordinal).copied(), rows)
@@ -367,9 +369,9 @@ impl Compiler<'_, '_, '_> {
                 source,
                 into,
             } => {
-                let (key, _) = self.segment(predicate, direction, scope, source)?;
-                let images = self.images_of((key, What::Keys))?;
-                let images = images.expect("its edges were there");
+                let (key, images) =
+                    self.segment((predicate, What::Keys), direction, scope, source)?;
+                self.looks_at_changes(&images, None);
                 self.tags.push((into, images.key_tags()));
                 if let Some(seed) = layered::seed(&images, (key, None), (step, into)) {
                     return Ok(seed);
@@ -503,7 +505,13 @@ impl Compiler<'_, '_, '_> {
                 source,
                 into,
             } => {
-                let (key, images) = self.segment(predicate, direction, scope, source)?;
+                let (key, images) =
+                    self.segment((predicate, What::Edges), direction, scope, source)?;
+                let of = match from {
+                    Node::Slot(_) => None,
+                    Node::Constant(from) => Some(self.id(from)),
+                };
+                self.looks_at_changes(&images, of);
                 let branches = match from {
                     Node::Slot(from) => layered::of_column(&images, from, into),
                     Node::Constant(from) => {
@@ -626,8 +634,10 @@ impl Compiler<'_, '_, '_> {
 
     fn side(&mut self, side: Side) -> Result<Layered, Stop> {
         let predicate = Node::Constant(side.predicate);
-        let found = self.segment(predicate, side.direction, side.scope, side.source)?;
-        Ok(found.1)
+        let predicate = (predicate, What::Edges);
+        let (_, images) = self.segment(predicate, side.direction, side.scope, side.source)?;
+        self.looks_at_changes(&images, None);
+        Ok(images)
     }
 
     /// The checks that a check is: one, where layers have not changed its segment.
@@ -645,7 +655,8 @@ impl Compiler<'_, '_, '_> {
         };
         match (subject, object) {
             (Node::Slot(subject), Node::Slot(object)) => {
-                let (_, images) = self.segment(predicate, from, scope, source)?;
+                let (_, images) = self.segment((predicate, What::Edges), from, scope, source)?;
+                self.looks_at_changes(&images, None);
                 let (left, right) = match from {
                     Direction::Out => (subject, object),
                     Direction::In => (object, subject),
@@ -673,16 +684,17 @@ impl Compiler<'_, '_, '_> {
         from: Direction,
         (scope, source): (Scope, Source),
     ) -> Result<Vec<ProgramCheck>, Stop> {
-        let (key, images) = self.segment(predicate, direction, scope, source)?;
+        let (key, images) = self.segment((predicate, What::Edges), direction, scope, source)?;
         let found = self.rows_of(key, constant)?;
         let id = self.id(constant);
+        self.looks_at_changes(&images, Some(id));
         let dense = found
             .as_ref()
             .and_then(|(ordinal, _)| images.base.dense(*ordinal));
         let of_base = if let Some(index) = dense {
             ProgramCheck::key(*index, column)
         } else if from != direction && found.is_some() {
-            let (_, other) = self.segment(predicate, from, scope, source)?;
+            let (_, other) = self.segment((predicate, What::Edges), from, scope, source)?;
             ProgramCheck::edge(&other.base, column, Operand::Constant(id))
         } else {
             let rows = found.map_or(0..0, |(_, rows)| rows);
@@ -717,7 +729,7 @@ impl Compiler<'_, '_, '_> {
     /// The segment of a pattern, whose graphs need not be told apart.
     fn segment(
         &mut self,
-        predicate: Node,
+        (predicate, what): (Node, What),
         direction: Direction,
         scope: Scope,
         source: Source,
@@ -742,7 +754,7 @@ impl Compiler<'_, '_, '_> {
             predicate,
             direction,
         };
-        match self.images_of((key, What::Edges))? {
+        match self.images_of((key, what))? {
             None if self.version.is_some_and(|it| !it.is_base_alone(key)) => {
                 Err(NotCovered::Layered.into())
             }
@@ -752,7 +764,18 @@ impl Compiler<'_, '_, '_> {
         }
     }
 
-    /// The images of a segment, which are looked at from now on; a step over one that layers have changed much is not taken.
+    /// What layers have made of a segment, or of the list of a key there, is looked at.
+    fn looks_at_changes(&mut self, images: &Layered, of: Option<VertexId>) {
+        let [came, went] = images.numbers;
+        let came = came.filter(|_| of.is_none_or(|key| images.came_of(key).is_some()));
+        let went = went.filter(|_| of.is_none_or(|key| images.went_of(key).is_some()));
+        for number in came.into_iter().chain(went) {
+            self.changes += usize::from(!self.segments.contains(&number));
+            self.segments.push(number);
+        }
+    }
+
+    /// The images of a segment; the base's is looked at from now on. A step over one that layers have changed much is not taken.
     fn images_of(&mut self, name: (SegmentKey, What)) -> Result<Option<Layered>, Stop> {
         match (self.images)(name) {
             Err(GpuError::Layered) => Err(NotCovered::Layered.into()),
@@ -760,9 +783,6 @@ impl Compiler<'_, '_, '_> {
             Ok(None) => Ok(None),
             Ok(Some((images, numbers))) => {
                 self.segments.push(numbers.base);
-                let changes = numbers.came.into_iter().chain(numbers.went);
-                self.changes += changes.clone().count();
-                self.segments.extend(changes);
                 Ok(Some(images))
             }
         }

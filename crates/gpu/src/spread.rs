@@ -7,8 +7,7 @@
 //! | `Check` by a column | is the other end in the list of the part? |
 //!
 //! Invariant: the parts are all predicates of the base in one direction, ascending by the predicates' ids; one that is not among
-//! them has no edge in the base. Layers may bring others: whoever walks a version asks
-//! [`Section::asks_all_predicates`](crate::Section::asks_all_predicates).
+//! them has no edge in the base. Over a version with layers no step is a spread: they may have brought others.
 //!
 //! What is made are ids of 8 bytes: each part has its own codes. Cost: the images of all these segments, and a lookup for each row
 //! and predicate; so graphs with many predicates stay on the processors, which read signatures.

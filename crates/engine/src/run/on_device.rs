@@ -12,7 +12,7 @@ use super::{Consumer, Execution, clock};
 use crate::accelerator::{Accelerator, Begun, DeviceReport, NAP, PATIENCE, STRIP_NS, Took};
 use crate::error::{Kind, QueryError};
 use explore::{ArrangedSet, Chunk, Limits, Seed, Status, StepProfile, Walk, WalkError};
-use gpu::{GpuError, Piece, Ran, Rows, Section};
+use gpu::{Arranged, GpuError, Piece, Ran, Rows, Section};
 use rdf::{Lexicon, VertexId};
 use std::ops::{ControlFlow, Range};
 use std::time::Instant;
@@ -20,11 +20,17 @@ use store::delta::GraphVersion;
 use store::{GraphScope, GraphView};
 
 impl<'a> Execution<'_, 'a> {
-    /// The seed, its elements numbered as the section numbers them: where layers have changed it, the base's come first.
-    pub(super) fn arranged(&self, seed: Seed<'a>, begun: &Begun) -> Result<Seed<'a>, QueryError> {
+    /// The seed, its elements numbered as the section numbers them: where layers have changed it, the base's come first. With the memory of
+    /// what that takes.
+    pub(super) fn arranged(
+        &self,
+        seed: Seed<'a>,
+        begun: &Begun,
+    ) -> Result<(Seed<'a>, PieceMemory<'a>), QueryError> {
         let Some(arranged) = begun.section.arranged() else {
-            return Ok(seed);
+            return Ok((seed, PieceMemory::new(self.limits, 0)?));
         };
+        let held = PieceMemory::new(self.limits, arranged.bytes())?;
         let base = self.graph.version.snapshot.base();
         let first = match arranged.of() {
             Some(of) => base.neighbours(arranged.segment(), of, GraphScope::Default),
@@ -32,7 +38,7 @@ impl<'a> Execution<'_, 'a> {
         };
         let first = first.map_err(WalkError::from)?;
         let (came, went) = (arranged.came(), arranged.went());
-        Ok(seed.arranged(ArrangedSet::new(first, came, went)))
+        Ok((seed.arranged(ArrangedSet::new(first, came, went)), held))
     }
 
     /// Walks the plan. The seed is the section's. Of the device's steps the last one has the rows and the time of all.
@@ -245,14 +251,15 @@ impl<'a> Execution<'_, 'a> {
     }
 }
 
-/// Whether a section's seed is the plan's: as many elements.
-pub(super) fn is_seed_of(seed: &Seed<'_>, section: &Section) -> bool {
+/// Whether a section's seed is the plan's, as many elements, and the query may have the memory to number it so.
+pub(super) fn is_seed_of(seed: &Seed<'_>, section: &Section, limits: Limits<'_>) -> bool {
     let none = match section.arranged() {
         Some(_) if !seed.is_set() => return false,
-        Some(arranged) => arranged.went().len() as u64,
+        Some(arranged) => arranged.none(),
         None => 0,
     };
-    seed.len() + none == section.seeds()
+    let bytes = section.arranged().map_or(0, Arranged::bytes);
+    seed.len() + none == section.seeds() && PieceMemory::new(limits, bytes).is_ok()
 }
 
 /// The rows of a piece.

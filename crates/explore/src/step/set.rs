@@ -22,6 +22,9 @@ pub(crate) struct SetPolicy<'a> {
     pub(crate) into: Option<Slot>,
 }
 
+/// Numbers of which the elements are counted at once.
+const COUNTED: usize = 1 << 12;
+
 /// The same elements in the order in which somebody else numbers them: those of a set, some of which are none, then others.
 pub struct ArrangedSet<'a> {
     first: VertexSet<'a>,
@@ -51,6 +54,20 @@ impl<'a> ArrangedSet<'a> {
     /// Numbers that are given out: more than there are elements, where some are none.
     pub(crate) fn len(&self) -> u64 {
         self.first.len() + self.others.len() as u64
+    }
+
+    /// How many elements have these numbers.
+    fn count(&self, numbers: Range<u64>) -> Result<u64, WalkError> {
+        if self.without.is_empty() {
+            return Ok(numbers.end - numbers.start);
+        }
+        let (mut elements, mut some) = (0, Vec::new());
+        for from in numbers.clone().step_by(COUNTED) {
+            some.clear();
+            let to = numbers.end.min(from + COUNTED as u64);
+            elements += self.decode(from..to, &mut some)?;
+        }
+        Ok(elements)
     }
 
     /// Appends the elements with these numbers; gives how many they are.
@@ -113,7 +130,7 @@ impl<'p, 'a> SetExpansion<'p, 'a> {
     fn take(&self, numbers: Range<u64>, out: Option<&mut Vec<VertexId>>) -> Result<u64, WalkError> {
         match (self.arranged, out) {
             (Some(arranged), Some(out)) => arranged.decode(numbers, out),
-            (Some(arranged), None) => arranged.decode(numbers, &mut Vec::new()),
+            (Some(arranged), None) => arranged.count(numbers),
             (None, Some(out)) => {
                 self.policy.set.decode(numbers.start, numbers.end, out)?;
                 Ok(numbers.end - numbers.start)

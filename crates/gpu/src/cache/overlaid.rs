@@ -4,8 +4,8 @@
 //! went ([`Overlay`]) are put together in the host's memory, and are brought to the device as any segment is: whole where there is room, in
 //! pages else. So kernels ask up to three segments where one was changed, however many layers there are.
 //!
-//! One overlay of a segment is known, of the version that was looked at last: commits go on, and few queries look at a moment that has
-//! gone by. What an earlier one had on the device stays until no section looks at it; its number is the next one's then.
+//! Two overlays of a segment are known, of the versions that were looked at last: commits go on, and few queries look at a moment that has
+//! gone by. What an earlier one had on the device goes once no section looks at it; its number is the next one's then.
 //!
 //! An overlay that is large beside its segment costs more to put together than is gained, and a checkpoint is not far: queries over
 //! such a segment stay on the processors.
@@ -21,10 +21,13 @@ use store::raw::RawSegment;
 use store::{SegmentKey, Snapshot, ViewError};
 
 /// Changes of a segment that are brought whatever its length is, and the most that ever are: a merge of some 10 ns each.
-const ROWS: (u64, u64) = (1 << 16, 1 << 22);
+const ROWS: (u64, u64) = (1 << 16, 1 << 20);
 
 /// The part of a segment, one edge in so many, that may have changed.
 const PART: u64 = 8;
+
+/// Overlays of a segment that are known.
+const KEPT: usize = 2;
 
 /// Bytes of a changed row at most while changes are put together: a key, its first row and a neighbour of 8 bytes each, in vectors
 /// twice as long; the same of keys.
@@ -66,6 +69,7 @@ impl Numbers {
             came,
             went,
             changes: self.changes.clone(),
+            numbers: [self.came, self.went],
         })
     }
 }
@@ -101,11 +105,13 @@ impl Entry {
 }
 
 impl Cache {
-    /// The numbers of what a segment of this version is made of; `None` where no edge of the base has the predicate.
+    /// The numbers of what a segment of this version is made of; `None` where no edge of the base has the predicate. Changes that were not
+    /// put together yet are, or it is [`GpuError::Busy`].
     pub(crate) fn numbers_in(
         &mut self,
         (key, what): (SegmentKey, What),
         version: Option<&Version>,
+        may_make: bool,
     ) -> Result<Option<Numbers>, GpuError> {
         let Some(base) = self.number(key)? else {
             return Ok(None);
@@ -117,7 +123,7 @@ impl Cache {
             changes: None,
         };
         if let Some(version) = version.filter(|version| !version.is_base_alone(key)) {
-            let overlaid = self.overlaid((key, what), base, version)?;
+            let overlaid = self.overlaid((key, what), base, version, may_make)?;
             numbers.came = overlaid.came;
             numbers.went = overlaid.went;
             numbers.changes = Some(Arc::clone(&overlaid.changes));
@@ -130,18 +136,46 @@ impl Cache {
         name: (SegmentKey, What),
         base: u32,
         version: &Version,
+        may_make: bool,
     ) -> Result<&Overlaid, GpuError> {
-        let known = self.overlaid.get(&name);
-        if known.is_none_or(|known| !known.changes.edges().is_of(version)) {
-            let changes = self.changes(name, base, version)?;
-            if let Some(old) = self.overlaid.remove(&name) {
-                self.retired.extend(old.came.into_iter().chain(old.went));
-            }
+        let known = self.overlaid.entry(name).or_default();
+        let place = known
+            .iter()
+            .position(|it| it.changes.edges().is_of(version));
+        if let Some(place) = place {
+            known[place..].rotate_left(1);
+        } else if may_make {
+            self.retire(name, KEPT - 1);
             self.leave_retired()?;
-            let made = self.enter(name.0, changes)?;
-            self.overlaid.insert(name, made);
+            let changes = match self.changes(name, base, version) {
+                Err(GpuError::NoRoom { .. }) => {
+                    self.retire(name, 0);
+                    self.leave_retired()?;
+                    self.changes(name, base, version)
+                }
+                made => made,
+            };
+            let changes = changes.map_err(|error| match error {
+                // What is not given is not brought: the section ends there.
+                GpuError::NoRoom { .. } => GpuError::Layered,
+                error => error,
+            })?;
+            let made = self.enter(name.0, changes);
+            self.overlaid.entry(name).or_default().push(made);
+        } else {
+            return Err(GpuError::Busy);
         }
-        Ok(&self.overlaid[&name])
+        let newest = self.overlaid[&name].last();
+        Ok(newest.expect("one was found or made"))
+    }
+
+    /// Keeps so many overlays of a segment, those that were looked at last.
+    fn retire(&mut self, name: (SegmentKey, What), kept: usize) {
+        let known = self.overlaid.entry(name).or_default();
+        let gone = known.len().saturating_sub(kept);
+        for old in known.drain(..gone) {
+            self.retired.extend(old.came.into_iter().chain(old.went));
+        }
     }
 
     /// Puts together what layers have made of a segment.
@@ -162,10 +196,10 @@ impl Cache {
             What::Edges => What::Keys,
             What::Keys => What::Edges,
         };
-        let known = self.overlaid.get(&(key, other));
-        let known = known.map(|known| Arc::clone(known.changes.edges()));
-        let edges = match known.filter(|edges| edges.is_of(version)) {
-            Some(edges) => edges,
+        let known = self.overlaid.get(&(key, other)).into_iter().flatten();
+        let mut known = known.map(|known| known.changes.edges());
+        let edges = match known.find(|edges| edges.is_of(version)) {
+            Some(edges) => Arc::clone(edges),
             None => Arc::new(version.overlay(key)?),
         };
         let keys = match what {
@@ -175,8 +209,11 @@ impl Cache {
         Ok(Changes::new(edges, keys, drawn))
     }
 
-    /// Takes the place of what no version has any more and no section looks at.
+    /// Takes the places of what no version has any more and no section looks at.
     fn leave_retired(&mut self) -> Result<(), GpuError> {
+        if let Some(space) = &mut self.space {
+            space.settle(&*self.device)?;
+        }
         for place in 0..self.retired.len() {
             let number = self.retired[place];
             if self.entries[number as usize].pins == 0 {
@@ -187,22 +224,28 @@ impl Cache {
         Ok(())
     }
 
-    fn enter(&mut self, key: SegmentKey, changes: Changes) -> Result<Overlaid, GpuError> {
+    /// No section looks at this one any more: if no version has it, its place is free, and its bytes are given back.
+    pub(super) fn leave(&mut self, number: u32) {
+        let entry = &self.entries[number as usize];
+        // One with pages in the table goes when somebody waits for the table anyway.
+        if self.retired.contains(&number) && entry.view.is_none() && self.forget(number).is_ok() {
+            self.entries[number as usize].source = Source::Nowhere;
+        }
+    }
+
+    fn enter(&mut self, key: SegmentKey, changes: Changes) -> Overlaid {
         let changes = Arc::new(changes);
         let page_bytes = 1 << self.arena.bits();
         let mut number = |edges: &OverlayEdges, source: Source| {
-            let Some(raw) = edges.raw() else {
-                return Ok(None);
-            };
-            let outline = Outline::of(&raw, page_bytes);
-            self.entered(key, source, outline).map(Some)
+            let outline = Outline::of(&edges.raw()?, page_bytes);
+            Some(self.entered(key, source, outline))
         };
-        let came = number(changes.came(), Source::Came(Arc::clone(&changes)))?;
-        let went = number(changes.went(), Source::Went(Arc::clone(&changes)))?;
-        Ok(Overlaid {
+        let came = number(changes.came(), Source::Came(Arc::clone(&changes)));
+        let went = number(changes.went(), Source::Went(Arc::clone(&changes)));
+        Overlaid {
             changes,
             came,
             went,
-        })
+        }
     }
 }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use store::delta::{OverlayEdges, Version};
 use store::{GraphView, SegmentKey};
 
-/// Whether layers have edges by predicates of which the base has none.
+/// Whether layers have edges by some predicate.
 pub(super) fn brings_predicates(version: &Version) -> bool {
     let is_brought = |predicate| {
         let segment = |direction| SegmentKey {
@@ -156,6 +156,17 @@ impl Arranged {
     pub fn came(&self) -> Vec<VertexId> {
         let came = self.changes.came();
         came.neighbours_in(self.came.clone()).collect()
+    }
+
+    /// Bytes of both lists below.
+    pub fn bytes(&self) -> u64 {
+        let ids = self.came.end - self.came.start + self.none();
+        ids * size_of::<VertexId>() as u64
+    }
+
+    /// How many of the base's elements are none.
+    pub fn none(&self) -> u64 {
+        self.went.end - self.went.start
     }
 
     /// Those of the base's that are none; ascending.
