@@ -5,9 +5,9 @@ use std::ops::Range;
 
 /// How a strip's beginning and length stand in the arguments.
 pub(super) enum Seeded {
-    /// A column that is a part of a segment: where its address and its count stand; the address of the first row.
+    /// A column that is a part of a segment: where its address stands, for each launch that reads it, and its count; the address of the first row.
     Rows {
-        cells_at: Option<usize>,
+        cells_at: Vec<usize>,
         count_at: usize,
         first: u64,
         cell_bytes: u64,
@@ -40,7 +40,7 @@ impl Seeded {
                 cell_bytes,
                 ..
             } => {
-                if let Some(at) = cells_at {
+                for at in cells_at {
                     words[*at] = first + strip.start * cell_bytes;
                 }
                 words[*count_at] = strip.end - strip.start;

@@ -1,6 +1,7 @@
 //! What is written among the arguments for seeds that are copied or [met](crate::meet), and for steps that
 //! [spread](crate::spread): they stand where another seed or step would, and parts behind all of them.
 
+use super::stepped::launches_of;
 use super::{ROWS_MAX, Seeded, Table, Writer, put};
 use crate::image::Image;
 use crate::layout;
@@ -63,7 +64,10 @@ impl Writer {
                 };
                 let in_step = columns_in_first(program);
                 let seeded = Seeded::Rows {
-                    cells_at: program.slot.map(|_| (self.step_at(0) + in_step) / 8),
+                    cells_at: match program.slot {
+                        Some(_) => self.firsts(program).map(|at| (at + in_step) / 8).collect(),
+                        None => Vec::new(),
+                    },
                     count_at: 0,
                     first: column.cells,
                     cell_bytes: column.cell_bytes(),
@@ -94,6 +98,13 @@ impl Writer {
                 self.met_seed(met, program.slot, words)
             }
         }
+    }
+
+    /// Where the arguments stand of the launches that read the seed.
+    fn firsts(&self, program: &Program) -> impl Iterator<Item = usize> {
+        let launches = program.steps.first().map_or(0, launches_of);
+        let further = (1..launches).map(|launch| self.further_at(0, launch));
+        std::iter::once(self.step_at(0)).chain(further)
     }
 
     /// A seed of two parts, of which each strip is written to a column of 8-byte ids.
