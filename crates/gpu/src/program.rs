@@ -22,6 +22,7 @@
 //! Everything else ends the program; so do named graphs, other sources than the store, and the [cut](Prepared::cut).
 
 mod layered;
+mod seed;
 
 pub use layered::Arranged;
 
@@ -36,6 +37,7 @@ use crate::spread::{PARTS_MAX, Spread, Wanted};
 use explore::{Prepared, TagSet};
 use query::plan::{Action, ConstantId, Node, Scope, Side, Slot, Source, Step};
 use rdf::{Direction, Tag, VertexId};
+use seed::Seed;
 use std::ops::Range;
 use std::sync::Arc;
 use store::delta::Version;
@@ -263,18 +265,6 @@ pub(crate) fn compile(
     Ok(program)
 }
 
-/// What a plan begins with.
-struct Seed {
-    made_of: ProgramSeed,
-    /// Its column, where it is kept.
-    slot: Option<Slot>,
-    /// What it can be met by, where its elements are kept as an index: with its column.
-    met: Option<(Met, Slot)>,
-    /// What takes away what layers took away.
-    went: Option<ProgramStep>,
-    arranged: Option<Arranged>,
-}
-
 struct Compiler<'c, 'a, 'i> {
     prepared: &'c Prepared<'a>,
     snapshot: &'c Snapshot,
@@ -290,19 +280,6 @@ struct Compiler<'c, 'a, 'i> {
 }
 
 impl Compiler<'_, '_, '_> {
-    /// How many checks of two constants the plan begins with, all of which hold: it is their number that comes before the
-    /// seed. One that does not hold is no beginning for a device.
-    fn decided(&mut self, steps: &[Step]) -> Result<usize, GpuError> {
-        for (at, step) in steps.iter().enumerate().take(self.prepared.cut()) {
-            match self.constants(step) {
-                Ok(Some(true)) => {}
-                Ok(_) | Err(Stop::Why(_)) => return Ok(at),
-                Err(Stop::Failed(error)) => return Err(error),
-            }
-        }
-        Ok(steps.len())
-    }
-
     /// Whether a check of two constants holds; `None` for any other step.
     fn constants(&mut self, step: &Step) -> Result<Option<bool>, Stop> {
         let Action::Check {
@@ -325,103 +302,6 @@ impl Compiler<'_, '_, '_> {
         let objects = objects.map_err(GpuError::View)?;
         let holds = objects.contains(object).map_err(GpuError::View)?;
         Ok(Some(holds))
-    }
-
-    fn seed(&mut self, at: usize, step: &Step) -> Result<Seed, Stop> {
-        if self.prepared.cut() <= at {
-            return Err(NotCovered::Cut.into());
-        }
-        match step.action {
-            Action::Expand {
-                from: Node::Constant(from),
-                predicate,
-                direction,
-                scope,
-                source,
-                into,
-            } => {
-                let (key, images) =
-                    self.segment((predicate, What::Edges), direction, scope, source)?;
-                let found = self.rows_of(key, from)?;
-                self.tags.push((into, images.neighbour_tags()));
-                let id = self.id(from);
-                self.looks_at_changes(&images, Some(id));
-                let image = Arc::clone(&images.base);
-                let (dense, rows) = found.map_or((None, 0..0), |(ordinal, rows)| {
-                    (image.dense(ordinal).copied(), rows)
-                });
-                let of = (key, Some((id, &rows)));
-                if let Some(seed) = layered::seed(&images, of, (step, into)) {
-                    return Ok(seed);
-                }
-                Ok(Seed {
-                    met: dense.map(|index| (Met::new(&image, index), into)),
-                    made_of: ProgramSeed::Rows(image, rows),
-                    slot: step.kept(into),
-                    went: None,
-                    arranged: None,
-                })
-            }
-            Action::ExpandKeys {
-                predicate,
-                direction,
-                scope,
-                source,
-                into,
-            } => {
-                let (key, images) =
-                    self.segment((predicate, What::Keys), direction, scope, source)?;
-                self.looks_at_changes(&images, None);
-                self.tags.push((into, images.key_tags()));
-                if let Some(seed) = layered::seed(&images, (key, None), (step, into)) {
-                    return Ok(seed);
-                }
-                let image = images.base;
-                Ok(Seed {
-                    met: Some((Met::new(&image, image.segment.index), into)),
-                    made_of: ProgramSeed::Keys(image),
-                    slot: step.kept(into),
-                    went: None,
-                    arranged: None,
-                })
-            }
-            Action::Expand { .. } => Err(NotCovered::Shape.into()),
-            ref other => Err(NotCovered::Step(other.name()).into()),
-        }
-    }
-
-    /// Adds a step of the plan, to the seed while there is nothing behind it, or leaves the program as it is.
-    fn seed_or_step(
-        &mut self,
-        (at, step): (usize, &Step),
-        program: &mut Program,
-        met: &mut Option<(Met, Slot)>,
-    ) -> Result<(), Stop> {
-        let is_first = program.steps.is_empty();
-        let is_known = matches!(
-            step.action,
-            Action::Check {
-                predicate: Node::Constant(_),
-                ..
-            }
-        );
-        if let (true, Some((met, column))) = (is_first && is_known, &mut *met)
-            && self.constants(step)?.is_none()
-            && let [check] = &self.check(step)?[..]
-            && met.take(*column, check)
-        {
-            program.slot = step.kept(*column);
-            return Ok(());
-        }
-        self.step((at, step), &mut program.steps)?;
-        if let (true, Some((met, column)), [first]) = (is_first, met, &program.steps[..])
-            && let Some(expansion) = &first.expansion
-            && let [branch] = &expansion.branches[..]
-            && branch.whose == Whose::Column(*column)
-        {
-            met.expect(&branch.image, step.estimate.rows);
-        }
-        Ok(())
     }
 
     /// Adds a step of the plan, or leaves `steps` as they are.
