@@ -27,6 +27,8 @@ pub enum NotCovered {
     Predicates,
     /// It may be by any predicate, and their segments have no room as a whole.
     Paged,
+    /// It looks at lists of which the graph's part here does not have all.
+    Part,
     /// The plan has no further step.
     End,
 }
@@ -46,6 +48,7 @@ impl fmt::Display for NotCovered {
             NotCovered::Paged => {
                 formatter.write_str("its predicate may be any, and not all have room")
             }
+            NotCovered::Part => formatter.write_str("it looks at what other parts have, too"),
             NotCovered::End => formatter.write_str("there is none"),
         }
     }

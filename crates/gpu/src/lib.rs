@@ -25,6 +25,7 @@ mod image;
 mod layout;
 mod meet;
 mod outlook;
+mod part;
 mod patience;
 mod program;
 mod rooms;
@@ -37,6 +38,7 @@ mod tests;
 pub use cache::{CacheOptions, Expected, Traffic};
 pub use error::{GpuError, NotCovered};
 pub use outlook::{Outlook, Over};
+pub use part::Part;
 pub use patience::Patience;
 pub use program::Arranged;
 pub use rows::{Piece, Rows};
@@ -243,7 +245,8 @@ impl Gpu {
             drop(cache);
             return Ok((program, Lease::new(&self.cache, numbers, None), ready));
         }
-        let lookups = cache::lookups(prepared, &self.snapshot, program.covered);
+        let steps = program.first..program.covered;
+        let lookups = cache::lookups(prepared, &self.snapshot, steps);
         let (numbers, pages) = cache.place(&program.segments, &lookups)?;
         let images = &mut |name| {
             let Some(numbers) = cache.numbers_in(name, over.version, false)? else {
@@ -256,7 +259,7 @@ impl Gpu {
             });
             Ok(images.map(|images| (images, numbers)))
         };
-        let of = (&*self.snapshot, over.version);
+        let of = (&*self.snapshot, over);
         let program = program::compile(prepared, of, images, pages.is_none());
         let ready = cache.ready();
         drop(cache);
@@ -288,7 +291,7 @@ impl Gpu {
             let images = numbers.images(|number| Some(cache.looked(number).0));
             Ok(images.map(|images| (images, numbers)))
         };
-        let of = (&*self.snapshot, over.version);
+        let of = (&*self.snapshot, over);
         let program = program::compile(prepared, of, images, true)?;
         let mut numbers = program.segments.iter();
         let are_whole = numbers.all(|number| cache.looked(*number).1);

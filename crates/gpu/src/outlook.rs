@@ -1,11 +1,18 @@
 //! What a section would do, before anything is brought to the device for it.
 
 use crate::collapse::ProgramCollapse;
+use crate::part::Part;
 use crate::program::Program;
+use std::ops::Range;
 use store::delta::Version;
 
 /// What a section is over, and whether it is wanted.
 pub struct Over<'o> {
+    /// Of which steps of the plan: the first of them is walked over the plan's seed, any other over rows that are
+    /// [loaded](crate::Section::load). What ends behind the plan's last step ends there.
+    pub steps: Range<usize>,
+    /// What the base has of the graph, where that is not all of it.
+    pub part: Option<Part<'o>>,
     /// What is walked, over the base of the device's images: what its layers have changed is brought, too, as long as it is little. `None`:
     /// the base.
     pub version: Option<&'o Version>,
@@ -16,6 +23,8 @@ pub struct Over<'o> {
 impl Over<'_> {
     /// The base, whatever is gained.
     pub const ALL: Over<'static> = Over {
+        steps: 0..usize::MAX,
+        part: None,
         version: None,
         is_worth: &|_| true,
     };
@@ -24,7 +33,9 @@ impl Over<'_> {
 /// See the head of this file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outlook {
-    /// Steps of the plan, from the first on.
+    /// The first step.
+    pub first: usize,
+    /// Steps of the plan, up to the one behind the last.
     pub covered: usize,
     /// Columns of the rows that are read.
     pub columns: usize,
@@ -41,6 +52,7 @@ impl Outlook {
         };
         let counts = collapse.is_some_and(|collapse| collapse.counted);
         Outlook {
+            first: program.first,
             covered: program.covered,
             columns: columns + usize::from(counts),
             rows_left: collapse.map(|collapse| collapse.rows),

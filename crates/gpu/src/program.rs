@@ -22,6 +22,7 @@
 //! Everything else ends the program; so do named graphs, other sources than the store, and the [cut](Prepared::cut).
 
 mod layered;
+mod part;
 mod seed;
 
 pub use layered::Arranged;
@@ -33,6 +34,8 @@ use crate::error::{GpuError, NotCovered};
 use crate::image::{Image, Layered};
 use crate::layout;
 use crate::meet::Met;
+use crate::outlook::Over;
+use crate::part::Part;
 use crate::spread::{PARTS_MAX, Spread, Wanted};
 use explore::{Prepared, TagSet};
 use query::plan::{Action, ConstantId, Node, Scope, Side, Slot, Source, Step};
@@ -50,7 +53,9 @@ const CONDITIONS_MAX: usize = 2 * layout::CHECKS;
 pub(crate) struct Program {
     pub(crate) seed: ProgramSeed,
     pub(crate) steps: Vec<ProgramStep>,
-    /// Steps of the plan that it does.
+    /// The first step of the plan that it does.
+    pub(crate) first: usize,
+    /// The one behind the last.
     pub(crate) covered: usize,
     /// Why not more.
     pub(crate) why: NotCovered,
@@ -76,6 +81,8 @@ pub(crate) enum ProgramSeed {
     Met(Met),
     /// Those of the first, then these rows, which layers brought.
     Joined(ProgramJoined),
+    /// Rows that are loaded, with these columns; one at least.
+    Loaded(Vec<Slot>),
 }
 
 /// A seed of two parts.
@@ -198,29 +205,40 @@ impl From<NotCovered> for Stop {
 /// no predicate is unknown: the kernels for that read no pages.
 pub(crate) fn compile(
     prepared: &Prepared<'_>,
-    (snapshot, version): (&Snapshot, Option<&Version>),
+    (snapshot, over): (&Snapshot, &Over<'_>),
     images: &mut ImagesOf<'_>,
     are_whole: bool,
 ) -> Result<Program, GpuError> {
     let mut compiler = Compiler {
         prepared,
         snapshot,
-        version,
+        version: over.version,
         images,
         segments: Vec::new(),
         changes: 0,
         are_whole,
         tags: Vec::new(),
+        part: over.part,
+        owned: over.part.and_then(|part| part.at).into_iter().collect(),
     };
-    let steps = &prepared.plan().steps;
+    let plan = &prepared.plan().steps;
+    let steps = &plan[..over.steps.end.min(plan.len())];
     let nothing = |step, why| Err(GpuError::Nothing { step, why });
-    let first = compiler.decided(steps)?;
-    let seed = match steps.get(first).map(|step| compiler.seed(first, step)) {
-        None => return nothing(first, NotCovered::End),
-        Some(Err(Stop::Why(why))) => return nothing(first, why),
-        Some(Err(Stop::Failed(error))) => return Err(error),
-        Some(Ok(seed)) => seed,
+    let (at, seed) = match over.steps.start {
+        0 => {
+            let at = compiler.decided(steps)?;
+            let seed = steps.get(at).map(|step| compiler.seed(at, step));
+            (at, seed.unwrap_or(Err(NotCovered::End.into())))
+        }
+        start => (start, compiler.loaded(start)),
     };
+    let seed = match seed {
+        Err(Stop::Why(why)) => return nothing(at, why),
+        Err(Stop::Failed(error)) => return Err(error),
+        Ok(seed) => seed,
+    };
+    // Rows that are loaded are no step's.
+    let first = at + usize::from(over.steps.start == 0);
     let Seed {
         made_of,
         slot,
@@ -232,7 +250,8 @@ pub(crate) fn compile(
     let mut program = Program {
         seed: made_of,
         steps: went.into_iter().collect(),
-        covered: first + 1,
+        first: over.steps.start,
+        covered: first,
         why: NotCovered::End,
         slot,
         segments: Vec::new(),
@@ -240,7 +259,7 @@ pub(crate) fn compile(
         arranged,
         collapse: None,
     };
-    for (at, step) in steps.iter().enumerate().skip(first + 1) {
+    for (at, step) in steps.iter().enumerate().skip(first) {
         let taken = if at >= prepared.cut() {
             Err(NotCovered::Cut.into())
         } else {
@@ -277,6 +296,10 @@ struct Compiler<'c, 'a, 'i> {
     are_whole: bool,
     /// What kinds of terms columns may hold, as they were made.
     tags: Vec<(Slot, TagSet)>,
+    /// What of the graph there is.
+    part: Option<Part<'c>>,
+    /// Columns whose vertices the part owns.
+    owned: Vec<Slot>,
 }
 
 impl Compiler<'_, '_, '_> {
@@ -295,6 +318,7 @@ impl Compiler<'_, '_, '_> {
         };
         let (key, _) = self.segment((predicate, What::Edges), Direction::Out, scope, source)?;
         let (subject, object) = (self.id(subject), self.id(object));
+        self.has_list(key, Operand::Constant(subject))?;
         let objects = match self.version {
             Some(version) => version.neighbours(key, subject, GraphScope::Default),
             None => self.snapshot.neighbours(key, subject, GraphScope::Default),
@@ -391,6 +415,7 @@ impl Compiler<'_, '_, '_> {
                     Node::Slot(_) => None,
                     Node::Constant(from) => Some(self.id(from)),
                 };
+                self.has_list(key, self.operand(from))?;
                 self.looks_at_changes(&images, of);
                 let branches = match from {
                     Node::Slot(from) => layered::of_column(&images, from, into),
@@ -466,6 +491,10 @@ impl Compiler<'_, '_, '_> {
             }
             _ => unreachable!("the caller has looked"),
         };
+        if self.part.is_some() && direction == Direction::In {
+            return Err(NotCovered::Part.into());
+        }
+        self.owns(self.operand(from))?;
         Ok(Spread {
             of: self.operand(from),
             what,
@@ -515,7 +544,8 @@ impl Compiler<'_, '_, '_> {
     fn side(&mut self, side: Side) -> Result<Layered, Stop> {
         let predicate = Node::Constant(side.predicate);
         let predicate = (predicate, What::Edges);
-        let (_, images) = self.segment(predicate, side.direction, side.scope, side.source)?;
+        let (key, images) = self.segment(predicate, side.direction, side.scope, side.source)?;
+        self.has_list(key, Operand::Column(side.from))?;
         self.looks_at_changes(&images, None);
         Ok(images)
     }
@@ -535,12 +565,13 @@ impl Compiler<'_, '_, '_> {
         };
         match (subject, object) {
             (Node::Slot(subject), Node::Slot(object)) => {
-                let (_, images) = self.segment((predicate, What::Edges), from, scope, source)?;
+                let (key, images) = self.segment((predicate, What::Edges), from, scope, source)?;
                 self.looks_at_changes(&images, None);
                 let (left, right) = match from {
                     Direction::Out => (subject, object),
                     Direction::In => (object, subject),
                 };
+                self.has_list(key, Operand::Column(left))?;
                 Ok(layered::edge(&images, left, Operand::Column(right)))
             }
             (Node::Slot(subject), Node::Constant(object)) => {
@@ -568,11 +599,15 @@ impl Compiler<'_, '_, '_> {
         let found = self.rows_of(key, constant)?;
         let id = self.id(constant);
         self.looks_at_changes(&images, Some(id));
+        let is_here = self.has_list(key, Operand::Constant(id)).is_ok();
         let dense = found
             .as_ref()
+            .filter(|_| is_here)
             .and_then(|(ordinal, _)| images.base.dense(*ordinal));
         let of_base = if let Some(index) = dense {
             ProgramCheck::key(*index, column)
+        } else if !is_here {
+            return self.check_elsewhere(predicate, (id, direction), column, (scope, source));
         } else if from != direction && found.is_some() {
             let (_, other) = self.segment((predicate, What::Edges), from, scope, source)?;
             ProgramCheck::edge(&other.base, column, Operand::Constant(id))
@@ -581,6 +616,20 @@ impl Compiler<'_, '_, '_> {
             ProgramCheck::rows(&images.base, rows, column)
         };
         Ok(layered::with_constant(of_base, &images, id, column))
+    }
+
+    /// The same where the constant's list may not all be here: in the lists of the column's vertices.
+    fn check_elsewhere(
+        &mut self,
+        predicate: Node,
+        (constant, direction): (VertexId, Direction),
+        column: Slot,
+        (scope, source): (Scope, Source),
+    ) -> Result<Vec<ProgramCheck>, Stop> {
+        let looked = (predicate, What::Edges);
+        let (key, images) = self.segment(looked, direction.reversed(), scope, source)?;
+        self.has_list(key, Operand::Column(column))?;
+        Ok(layered::edge(&images, column, Operand::Constant(constant)))
     }
 
     fn id(&self, constant: ConstantId) -> VertexId {

@@ -53,6 +53,7 @@ struct Place {
     staged: HostRegion,
     posted: HostRegion,
     reading: [HostRegion; 2],
+    loading: HostRegion,
     /// The last one used is the last.
     graphs: Vec<(Vec<Call>, u64, Graph)>,
     running: Running,
@@ -83,6 +84,7 @@ impl Rooms {
                 staged: device.stage(ARGUMENT_BYTES)?,
                 posted: device.stage(POSTED_BYTES)?,
                 reading: [reading()?, reading()?],
+                loading: reading()?,
                 graphs: Vec::new(),
                 running: Running::Nothing,
                 lease: None,
@@ -159,6 +161,11 @@ impl Room {
     /// Memory of the host through which rows are read, in turns.
     pub(crate) fn reading(&self) -> &[HostRegion; 2] {
         &self.place().reading
+    }
+
+    /// Memory of the host through which rows are loaded.
+    pub(crate) fn loading(&self) -> &HostRegion {
+        &self.place().loading
     }
 
     /// The graph of these calls over so many bytes of arguments: one that is kept, or what `record` makes.

@@ -25,8 +25,9 @@ use crate::rooms::{ARGUMENT_BYTES, Call, Room};
 use crate::rows::Rows;
 use bytemuck::Pod;
 use collapsed::Collapsed;
-use device::{Device, DeviceError, Graph, Kernel, Launch, Node, Region, Slice};
+use device::{Device, DeviceError, Graph, Kernel, Launch, Node, Slice};
 use query::plan::Slot;
+use rdf::VertexId;
 use seeded::Seeded;
 use std::ops::Range;
 use std::sync::Arc;
@@ -38,6 +39,9 @@ const ROWS_MAX: u64 = 1 << 31;
 /// Looks at the outcome, some nanoseconds each, before whoever waits is asked; and how many between two questions to the driver.
 const LOOKS: u32 = 20_000;
 const LOOKS_A_QUESTION: u32 = 2_000;
+
+/// The part of a section's tables that rows are loaded to, one in so many.
+const LOADED_SHARE: u64 = 4;
 
 /// Strips in a row that had room before one is twice as long.
 const FITTING: u32 = 4;
@@ -99,10 +103,10 @@ impl Section {
         (mut room, long_list): (Room, u64),
         sums: &[Slot],
     ) -> Result<Section, GpuError> {
-        let mut writer = Writer::new(program, room.tables(), room.posted().address());
+        let mut writer = Writer::new(program, &room);
         let is_too_long = |writer: &Writer| writer.bytes() + writer.hub_bytes() > ARGUMENT_BYTES;
         if is_too_long(&writer) && program.collapse.take().is_some() {
-            writer = Writer::new(program, room.tables(), room.posted().address());
+            writer = Writer::new(program, &room);
         }
         writer.long_list = long_list;
         writer.pages = room.pages();
@@ -170,6 +174,28 @@ impl Section {
     /// Elements of the seed.
     pub fn seeds(&self) -> u64 {
         self.seed.elements()
+    }
+
+    /// Rows that may be loaded at once; `None`: it has a seed of its own.
+    pub fn loads(&self) -> Option<u64> {
+        self.seed.loads()
+    }
+
+    /// Loads rows with the columns that come to its first step, in their order: they are its seed from now on. What strips of others gave
+    /// has been read, or is not wanted. Asserts that it [loads](Section::loads) as many, and that columns are as long.
+    pub fn load(&mut self, rows: u64, columns: &[&[VertexId]]) -> Result<(), GpuError> {
+        let to = self.seed.load(rows, columns, self.room.tables());
+        let words = self.room.loading().words().iter();
+        let cells = columns.iter().flat_map(|cells| cells.iter());
+        for (word, cell) in words.zip(cells) {
+            word.store(cell.bits(), Ordering::Relaxed);
+        }
+        let (stream, from) = (self.room.stream(), self.room.loading());
+        if to.bytes() > 0 {
+            // A section that ends without a launch leaves nothing in its room: the next one follows in the same stream.
+            self.device.upload_staged(stream, &to, from)?;
+        }
+        Ok(())
     }
 
     /// How its seed is numbered, where that is not by the order of a set.
@@ -402,15 +428,16 @@ fn arguments_of(kernel: Kernel) -> u64 {
 
 fn images_of(program: &Program) -> Vec<Arc<Image>> {
     let seed = match &program.seed {
-        ProgramSeed::Rows(seed, _) | ProgramSeed::Keys(seed) => seed,
-        ProgramSeed::Met(met) => &met.image,
-        ProgramSeed::Joined(joined) => &joined.first.0,
+        ProgramSeed::Rows(seed, _) | ProgramSeed::Keys(seed) => Some(seed),
+        ProgramSeed::Met(met) => Some(&met.image),
+        ProgramSeed::Joined(joined) => Some(&joined.first.0),
+        ProgramSeed::Loaded(_) => None,
     };
     let steps = program.steps.iter();
     let expanded = steps.clone().filter_map(|step| step.expansion.as_ref());
     let expanded = expanded.flat_map(|expansion| &expansion.branches);
     let spread = steps.filter_map(|step| step.spread.as_ref());
-    std::iter::once(seed)
+    seed.into_iter()
         .chain(expanded.map(|branch| &branch.image))
         .chain(spread.flat_map(|spread| spread.parts.iter().map(|(_, image)| image)))
         .cloned()
@@ -431,6 +458,8 @@ struct Writer {
     base: u64,
     /// Where the outcome is posted.
     posted: u64,
+    /// Where rows are loaded to.
+    loaded: Range<u64>,
     /// Rows of a list above which it is left to all blocks together.
     long_list: u64,
     /// How kernels find segments, where one of them lies in pages.
@@ -447,27 +476,35 @@ struct Writer {
 }
 
 impl Writer {
-    fn new(program: &Program, tables: &Region, posted: u64) -> Writer {
+    fn new(program: &Program, room: &Room) -> Writer {
+        let tables = room.tables();
         let address = tables.whole().address();
-        let middle = tables.bytes() / 2 / ALIGNMENT * ALIGNMENT;
+        let end = address + tables.bytes();
+        // Rows that are loaded are there until all strips of them were walked.
+        let loaded = match program.seed {
+            ProgramSeed::Loaded(_) => (tables.bytes() / LOADED_SHARE).min(room.loading().bytes()),
+            _ => 0,
+        };
+        let begin = address + loaded / ALIGNMENT * ALIGNMENT;
+        let middle = begin + (end - begin) / 2 / ALIGNMENT * ALIGNMENT;
         Writer {
             part_bytes: written::part_bytes(program),
             launches: stepped::sums(program, stepped::launches_of),
             further: stepped::sums(program, |step| stepped::launches_of(step).saturating_sub(1)),
             base: 0,
-            posted,
+            posted: room.posted().address(),
+            loaded: address..begin,
             long_list: u64::MAX,
             pages: None,
             levels: program.steps.len() + 1 + usize::from(program.collapse.is_some()),
             seed_bytes: match program.seed {
                 ProgramSeed::Met(_) => size_of::<layout::Meet>(),
-                ProgramSeed::Rows(..) | ProgramSeed::Keys(_) => size_of::<layout::Seed>(),
+                ProgramSeed::Rows(..) | ProgramSeed::Keys(_) | ProgramSeed::Loaded(_) => {
+                    size_of::<layout::Seed>()
+                }
                 ProgramSeed::Joined(_) => size_of::<layout::Seed>() + size_of::<layout::Joined>(),
             },
-            halves: [
-                address..address + middle,
-                address + middle..address + tables.bytes(),
-            ],
+            halves: [begin..middle, middle..end],
         }
     }
 

@@ -4,5 +4,7 @@
 mod faults;
 #[path = "all/graphs.rs"]
 mod graphs;
+#[path = "all/loaded.rs"]
+mod loaded;
 #[path = "all/walk.rs"]
 mod walk;

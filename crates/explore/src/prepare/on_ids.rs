@@ -31,6 +31,9 @@ impl TagSet {
     /// All that a stored term can have.
     pub const STORED: TagSet = TagSet::of(&Tag::STORED);
 
+    /// All that a cell may hold.
+    pub const ALL: TagSet = TagSet(u16::MAX);
+
     /// These tags.
     pub const fn of(tags: &[Tag]) -> TagSet {
         let (mut bits, mut at) = (0, 0);

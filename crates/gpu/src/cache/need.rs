@@ -7,16 +7,23 @@ use explore::Prepared;
 use query::plan::{Action, ConstantId, Node, Step};
 use rdf::Direction;
 use std::collections::HashMap;
+use std::ops::Range;
 use store::{GraphView, SegmentKey, Snapshot};
 
 /// How often a query looks into a segment, in expectation.
 pub(crate) type Lookups = HashMap<SegmentKey, f64>;
 
-/// The lookups of the steps before `covered`.
-pub(crate) fn lookups(prepared: &Prepared<'_>, snapshot: &Snapshot, covered: usize) -> Lookups {
+/// The lookups of these steps.
+pub(crate) fn lookups(
+    prepared: &Prepared<'_>,
+    snapshot: &Snapshot,
+    steps: Range<usize>,
+) -> Lookups {
     let mut lookups = Lookups::new();
-    let mut rows = 1.0f64;
-    for step in prepared.plan().steps.iter().take(covered) {
+    let plan = &prepared.plan().steps;
+    let before = steps.start.checked_sub(1).map(|step| &plan[step].estimate);
+    let mut rows = before.map_or(1.0, |estimate| estimate.rows.max(1.0));
+    for step in &plan[steps] {
         // A seed is read once; its rows are what leaves it.
         let of_step = if rows > 1.0 {
             rows

@@ -1,6 +1,7 @@
 //! What is written among the arguments for seeds that are copied or [met](crate::meet), and for steps that
 //! [spread](crate::spread): they stand where another seed or step would, and parts behind all of them.
 
+use super::seeded::CELL_BYTES;
 use super::stepped::launches_of;
 use super::{ROWS_MAX, Seeded, Table, Writer, put};
 use crate::image::Image;
@@ -93,11 +94,43 @@ impl Writer {
                 self.copied(words, (index, column), 0..index.keys, program.slot)
             }
             ProgramSeed::Joined(joined) => self.joined(joined, program.slot, words, launches),
+            ProgramSeed::Loaded(columns) => self.loaded(program, columns),
             ProgramSeed::Met(met) => {
                 launches.push((Kernel::Meet, self.seed_at()));
                 self.met_seed(met, program.slot, words)
             }
         }
+    }
+
+    /// A seed of rows that are loaded.
+    fn loaded(&self, program: &Program, columns: &[Slot]) -> (Table, Seeded) {
+        let Range { start, end } = self.loaded;
+        let in_step = columns_in_first(program);
+        let described = |place: usize| {
+            let at = in_step + place * size_of::<layout::Column>();
+            let at = at + std::mem::offset_of!(layout::Column, cells);
+            self.firsts(program).map(|first| (first + at) / 8).collect()
+        };
+        let row = columns.len() as u64 * CELL_BYTES;
+        let most = (end - start) / row;
+        let seeded = Seeded::Loaded {
+            cells_at: (0..columns.len()).map(described).collect(),
+            count_at: 0,
+            first: start,
+            rows: 0,
+            most: most.min(ROWS_MAX),
+        };
+        let column = layout::Column {
+            cells: start,
+            wide: 1,
+            ..layout::Column::default()
+        };
+        let columns = columns.iter().map(|slot| (*slot, column)).collect();
+        let table = Table {
+            columns,
+            capacity: most,
+        };
+        (table, seeded)
     }
 
     /// Where the arguments stand of the launches that read the seed.

@@ -23,7 +23,7 @@ const QUERIES: usize = 12;
 const RUNS_MAX: usize = 150;
 
 /// How often each row comes.
-type Bag = BTreeMap<Vec<VertexId>, u64>;
+pub type Bag = BTreeMap<Vec<VertexId>, u64>;
 
 /// What was asked of the device, over all queries.
 #[derive(Default)]
@@ -43,7 +43,7 @@ struct Share {
     ends: BTreeMap<String, usize>,
 }
 
-fn add(bag: &mut Bag, chunk: &Chunk, columns: &[Slot]) {
+pub fn add(bag: &mut Bag, chunk: &Chunk, columns: &[Slot]) {
     for row in 0..chunk.rows() as usize {
         let cell = |slot: &Slot| {
             chunk
@@ -54,7 +54,7 @@ fn add(bag: &mut Bag, chunk: &Chunk, columns: &[Slot]) {
     }
 }
 
-fn columns_of(prepared: &Prepared<'_>) -> Vec<Slot> {
+pub fn columns_of(prepared: &Prepared<'_>) -> Vec<Slot> {
     match &prepared.plan().form {
         Form::Select(columns) => columns.clone(),
         other => panic!("{other:?}"),
@@ -62,16 +62,16 @@ fn columns_of(prepared: &Prepared<'_>) -> Vec<Slot> {
 }
 
 /// A prepared query with what it is walked in.
-struct Case<'a> {
-    prepared: Prepared<'a>,
-    version: &'a Version,
-    terms: &'a Texts,
-    columns: Vec<Slot>,
+pub struct Case<'a> {
+    pub prepared: Prepared<'a>,
+    pub version: &'a Version,
+    pub terms: &'a Texts,
+    pub columns: Vec<Slot>,
 }
 
 impl Case<'_> {
     /// `None`, where that takes too long for a test.
-    fn on_processor(&self) -> Option<(Bag, Checksum)> {
+    pub fn on_processor(&self) -> Option<(Bag, Checksum)> {
         let (mut bag, mut sum) = (Bag::new(), Checksum::new(&self.columns));
         let options = Options {
             runs_per_call: 1,
@@ -135,7 +135,7 @@ impl Case<'_> {
     }
 }
 
-fn drain(
+pub fn drain(
     walk: &mut Walk<'_, '_, Version, Texts>,
     out: &mut Chunk,
     bag: &mut Bag,
@@ -150,7 +150,7 @@ fn drain(
     }
 }
 
-fn text_of(world: &World, random: &mut Random) -> String {
+pub fn text_of(world: &World, random: &mut Random) -> String {
     let (mut patterns, variables) = world.patterns(random);
     while random.chance(30) {
         patterns += &graphs::filter(random, variables);
@@ -265,11 +265,11 @@ fn run_query(world: &World, gpu: &Gpu, text: &str, share: &mut Share) {
 }
 
 /// The card that `SOMERSAULT_DEVICE=cuda` says is there, or twins.
-struct Devices(Option<Arc<Cuda>>);
+pub struct Devices(Option<Arc<Cuda>>);
 
 impl Devices {
     /// `None`, said loudly, where there is neither.
-    fn found() -> Option<Devices> {
+    pub fn found() -> Option<Devices> {
         if std::env::var("SOMERSAULT_DEVICE").as_deref() == Ok("cuda") {
             let card = Cuda::open(0).expect("SOMERSAULT_DEVICE says that there is a card");
             return Some(Devices(Some(Arc::new(card))));
@@ -281,7 +281,7 @@ impl Devices {
         Some(Devices(None))
     }
 
-    fn one(&self, seed: u64) -> Arc<dyn Device> {
+    pub fn one(&self, seed: u64) -> Arc<dyn Device> {
         match &self.0 {
             Some(card) => Arc::<Cuda>::clone(card),
             None => Arc::new(Twin::new(1 << 30, seed).expect("there is one")),
@@ -441,6 +441,6 @@ fn random_queries_are_answered_where_their_segments_have_no_room() {
 }
 
 /// Whether a seed is replayed, which says nothing of shares.
-fn seeds_are_few() -> bool {
+pub fn seeds_are_few() -> bool {
     seeds::chosen(GRAPHS, LONG).count() < GRAPHS as usize
 }
