@@ -45,6 +45,8 @@ pub struct Rows<'s> {
     on_its_way: Option<(Range<u64>, Mark)>,
     /// The place that it comes to.
     place: usize,
+    /// Whether another piece is let come while one is read.
+    is_ahead: bool,
 }
 
 impl<'s> Rows<'s> {
@@ -72,7 +74,18 @@ impl<'s> Rows<'s> {
             next: 0,
             on_its_way: None,
             place: 0,
+            is_ahead: true,
         }
+    }
+
+    /// Those from this one on, of which one piece is read.
+    pub(crate) fn only(mut self, from: u64) -> Rows<'s> {
+        self.next = from;
+        if self.columns.is_empty() {
+            self.count -= from;
+        }
+        self.is_ahead = false;
+        self
     }
 
     /// Bytes of the ids of any piece that comes through this room, at most: each cell has four bytes or more there.
@@ -107,7 +120,9 @@ impl<'s> Rows<'s> {
         };
         let came_to = self.place;
         self.place = 1 - came_to;
-        self.ask(self.place)?;
+        if self.is_ahead {
+            self.ask(self.place)?;
+        }
         for look in 0.. {
             if self.device.has_passed(&mark)? {
                 break;
@@ -188,7 +203,8 @@ fn ids_of(
                 let rest = code & (u64::from(u32::MAX) >> bits);
                 VertexId::from_bits(bases[plane as usize].wrapping_add(rest))
             };
-            ids.extend(words.flat_map(|word| halves(word).map(id)).take(count));
+            // What fills the last word is no code.
+            ids.extend(words.flat_map(halves).take(count).map(id));
         }
         _ => {
             let id = |code: u64| VertexId::from_bits(column.base.wrapping_add(code));
@@ -199,4 +215,25 @@ fn ids_of(
         }
     }
     ids
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rdf::Tag;
+
+    #[test]
+    fn what_fills_the_last_word_is_no_cell() {
+        let column = layout::Column {
+            plane_bits: 2,
+            ..layout::Column::default()
+        };
+        let bases = [16, 32, 64];
+        let code = |plane: u64, rest: u64| plane << 30 | rest;
+        // Of three planes nobody has the fourth, but for what was in the last half of a word.
+        let words = [code(0, 1) | code(2, 5) << 32, code(1, 3) | u64::MAX << 32];
+        let words = words.map(AtomicU64::new);
+        let ids = ids_of(&column, Some(&bases), &words, 3);
+        assert_eq!(ids, [17, 69, 35].map(|at| VertexId::new(Tag::Iri, at)));
+    }
 }
