@@ -596,6 +596,7 @@ mod tests {
             fetched,
             words: next(),
             nanoseconds: next(),
+            strips: next(),
             steps: vec![step, StepProfile::default()],
         };
         Did { at, figures }

@@ -32,13 +32,14 @@ use crate::held::{Held, Memory, rows_bytes};
 use crate::home::at_data::{AtData, divided, division};
 use crate::home::share::Share;
 use crate::home::{Home, Homes, Place, Section};
+use crate::host;
 use crate::lexicon::RemoteLexicon;
 use crate::message::{Begin, Message, Mode, QueryId, Took};
 use crate::session::Session;
 use crate::terms::PartTerms;
 use crate::trace::Trace;
 use crate::view::RemoteView;
-use explore::{Execution, MemoryBudget, Options, Origin, Service, Stop};
+use explore::{Execution, MemoryBudget, Offloader, Options, Origin, Service, Stop};
 use figures::Meter;
 use halt::Halt;
 use hashbrown::HashMap;
@@ -308,8 +309,30 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
                 ..Options::default()
             },
             ticks: self.meter.as_ref().map(|_| self.ticks()),
+            offloader: self.offloader(at),
         });
         (execution, is_walked)
+    }
+
+    /// Who may do the first steps of a section that looks at nothing but what this node owns.
+    fn offloader(&self, at: At) -> Option<Box<dyn Offloader>> {
+        let section = &self.sections[at.section];
+        let Place::Home(home) = section.place else {
+            return None;
+        };
+        if at.in_place || self.is_last(at.section) || section.share == Share::Whole {
+            return None;
+        }
+        let column = match home {
+            Home::Column(slot) => Some(slot),
+            Home::Vertex(_) | Home::All => None,
+        };
+        let section = host::AtHome {
+            column,
+            takes_members: section.share == Share::Members,
+        };
+        let memory = &self.materials.memory;
+        self.scheduler.host().offloader(section, memory)
     }
 
     /// Notes that a table goes to a section of a node; `false`: there is no room, and `blocked` will be told when there is.

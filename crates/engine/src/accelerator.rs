@@ -19,9 +19,10 @@ use door::{Closed, Door, OpenDevice};
 use explore::Prepared;
 pub use gpu::Memory;
 use gpu::device::DeviceError;
-use gpu::{Expected, Gives, Gpu, GpuError, Outlook, Over, Section};
-use query::plan::{Plan, Slot};
+use gpu::{Expected, Gives, Gpu, GpuError, Outlook, Over, Part, Section};
+use query::plan::{Plan, Slot, Step};
 use std::fmt;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -206,31 +207,83 @@ impl Accelerator {
             return Err(Stays::ChoosesRows);
         }
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        let most = longest_wait(&prepared.plan().steps, workers);
+        let over = Over {
+            version: Some(version),
+            ..Over::ALL
+        };
+        let asked = (turn % self.doors.len(), version);
+        self.patiently(most, asked, prepared, &over, || {
+            self.begin_on_any(turn, version, prepared, workers)
+        })
+    }
+
+    /// How many devices there are.
+    pub(crate) fn devices(&self) -> usize {
+        self.doors.len()
+    }
+
+    /// The beginning of some steps over a part of a graph for one of the devices, or why the processors are to walk them.
+    pub(crate) fn begin_section(
+        &self,
+        (number, version): (usize, &Version),
+        prepared: &Prepared<'_>,
+        (steps, part): (Range<usize>, Part<'_>),
+    ) -> Result<Begun, Stays> {
+        let plan = prepared.plan();
+        self.wants(plan)?;
+        if self.offload == Offload::Auto && prepared.chooses_rows() {
+            return Err(Stays::ChoosesRows);
+        }
+        let gains = |outlook: &Outlook| self.gains(outlook, plan, 1);
+        let most = longest_wait(&plan.steps[steps.clone()], 1);
+        let over = Over {
+            version: Some(version),
+            steps,
+            part: Some(part),
+            is_worth: &gains,
+        };
+        self.patiently(most, (number, version), prepared, &over, || {
+            self.begin_on(number, version, prepared, &over)
+        })
+    }
+
+    /// Tries to begin again and again while the device is full, for so long at most.
+    fn patiently(
+        &self,
+        most: Duration,
+        (number, version): (usize, &Version),
+        prepared: &Prepared<'_>,
+        over: &Over<'_>,
+        begin: impl Fn() -> Result<Begun, Stays>,
+    ) -> Result<Begun, Stays> {
         let since = Instant::now();
         // What it needs is kept there while it waits, rather than what was used last.
         let mut expected = None;
         loop {
-            let begun = self.begin_on_any(turn, version, prepared, workers);
+            let begun = begin();
             let is_full = matches!(begun, Err(Stays::Gpu(GpuError::Busy)));
-            if !is_full || since.elapsed() > longest_wait(prepared.plan(), workers) {
+            if !is_full || since.elapsed() > most {
                 return begun;
             }
             if expected.is_none() {
-                expected = self.expect(turn, version, prepared);
+                expected = self.expect(number, version, prepared, over);
             }
             std::thread::sleep(NAP);
         }
     }
 
-    /// Tells the device whose turn it is that a query waits.
-    fn expect(&self, turn: usize, version: &Version, prepared: &Prepared<'_>) -> Option<Expected> {
-        let held = self.doors[turn % self.doors.len()].look().ok()?;
-        let over = Over {
-            version: Some(version),
-            ..Over::ALL
-        };
+    /// Tells a device that a query waits.
+    fn expect(
+        &self,
+        number: usize,
+        version: &Version,
+        prepared: &Prepared<'_>,
+        over: &Over<'_>,
+    ) -> Option<Expected> {
+        let held = self.doors[number].look().ok()?;
         let gpu = self.gpu_of(&held, version).ok()?;
-        gpu.expect(prepared, &over).ok()
+        gpu.expect(prepared, over).ok()
     }
 
     /// The same on the first device that has room, beginning with the one whose turn it is.
@@ -245,7 +298,12 @@ impl Accelerator {
         for at in 0..self.doors.len() {
             let number = (turn + at) % self.doors.len();
             let gains = |outlook: &Outlook| self.gains(outlook, prepared.plan(), workers);
-            match self.begin_on(number, version, prepared, &gains) {
+            let over = Over {
+                version: Some(version),
+                is_worth: &gains,
+                ..Over::ALL
+            };
+            match self.begin_on(number, version, prepared, &over) {
                 Ok(begun) => return Ok(begun),
                 // What one does not begin the others do not, either; one that is not there, or full, says nothing of others.
                 Err(
@@ -276,8 +334,12 @@ impl Accelerator {
             let (one, other) = (&begun.section, &other.section);
             other.covered() == one.covered() && other.seeds() == one.seeds()
         };
+        let over = Over {
+            version: Some(version),
+            ..Over::ALL
+        };
         others
-            .filter_map(|number| self.begin_on(number, version, prepared, &|_| true).ok())
+            .filter_map(|number| self.begin_on(number, version, prepared, &over).ok())
             .filter(same)
             .collect()
     }
@@ -287,18 +349,17 @@ impl Accelerator {
         number: usize,
         version: &Version,
         prepared: &Prepared<'_>,
-        is_worth: &dyn Fn(&Outlook) -> bool,
+        over: &Over<'_>,
     ) -> Result<Begun, Stays> {
         let door = &self.doors[number];
         let held = door.ask().map_err(|closed| match closed {
             Closed::Unasked | Closed::Opening => Stays::Opening,
             Closed::Shut => Stays::Lost,
         })?;
-        let gives = (Gives::Needed, is_worth);
-        match self.section_of(&held, version, prepared, gives) {
+        match self.section_of(&held, version, prepared, (Gives::Needed, over)) {
             Ok(mut section) => {
                 let (_, expected) = expected_ns(section.outlook(), prepared.plan());
-                if expected > FIRST_STRIP_NS {
+                if expected > FIRST_STRIP_NS && section.loads().is_none() {
                     let part = section.seeds() as f64 * FIRST_STRIP_NS / expected;
                     section.limit(part as u64);
                 }
@@ -336,7 +397,11 @@ impl Accelerator {
             reason: Stays::Lost.to_string(),
         };
         let held = self.doors[0].look().map_err(lost)?;
-        self.section_of(&held, version, prepared, (Gives::Sum(sums), &|_| true))
+        let over = Over {
+            version: Some(version),
+            ..Over::ALL
+        };
+        self.section_of(&held, version, prepared, (Gives::Sum(sums), &over))
     }
 
     fn section_of(
@@ -344,14 +409,10 @@ impl Accelerator {
         held: &OpenDevice,
         version: &Version,
         prepared: &Prepared<'_>,
-        (gives, is_worth): (Gives<'_>, &dyn Fn(&Outlook) -> bool),
+        (gives, over): (Gives<'_>, &Over<'_>),
     ) -> Result<Section, GpuError> {
         let gpu = self.gpu_of(held, version)?;
-        let over = Over {
-            version: Some(version),
-            is_worth,
-        };
-        let section = gpu.section_over(prepared, gives, &over);
+        let section = gpu.section_over(prepared, gives, over);
         self.image_bytes.store(gpu.image_bytes(), Ordering::Relaxed);
         section
     }
@@ -434,17 +495,20 @@ impl OpenDevice {
 
 /// What a section's steps are expected to take, in nanoseconds: on one thread, and on the device.
 fn expected_ns(outlook: &Outlook, plan: &Plan) -> (f64, f64) {
-    let covered = &plan.steps[..outlook.covered];
+    let covered = &plan.steps[outlook.first..outlook.covered];
     let cost_ns: f64 = covered.iter().map(|step| step.estimate.cost_ns).sum();
     let rows = covered.last().map_or(0.0, |step| step.estimate.rows);
     let cells = outlook.expected_rows(rows) * outlook.columns as f64;
-    (cost_ns, report::device_ns(cost_ns, cells))
+    let before = outlook.first.checked_sub(1).map(|step| &plan.steps[step]);
+    // Each table that is loaded is a launch of its own.
+    let tables = before.map_or(0.0, |step| step.estimate.rows * report::TABLES_A_ROW);
+    (cost_ns, report::device_ns(cost_ns, cells, tables))
 }
 
 /// How long a query waits for a room, at most: half of what so many threads are expected to take, for those that are in the rooms take
 /// a hundredth of that.
-fn longest_wait(plan: &Plan, workers: usize) -> Duration {
-    let cost_ns: f64 = plan.steps.iter().map(|step| step.estimate.cost_ns).sum();
+fn longest_wait(steps: &[Step], workers: usize) -> Duration {
+    let cost_ns: f64 = steps.iter().map(|step| step.estimate.cost_ns).sum();
     let half = cost_ns / workers.max(1) as f64 / 2.0;
     Duration::from_nanos(half as u64).min(WAIT_MAX)
 }

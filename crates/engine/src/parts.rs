@@ -8,6 +8,7 @@
 //!
 //! | module | about |
 //! |---|---|
+//! | `device` | a node's device, for first steps of its sections |
 //! | `figures` | what each node of this process did, for metrics |
 //! | `found` | what a section did on each node |
 //! | `open` | how the nodes come to be |
@@ -19,6 +20,7 @@
 //! | `sections` | what a plan says of its sections, before and after it was walked |
 //! | [`walk`] | a query, walked over the parts |
 
+mod device;
 mod figures;
 mod found;
 mod member;

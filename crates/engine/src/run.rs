@@ -37,6 +37,7 @@ use explore::{
     Chunk, Environment, Limits, Options, Prepared, Seed, Service, Status, StepProfile, Stop, Walk,
     WalkError, prepare, wait, wait_for,
 };
+pub(crate) use on_device::chunk_of;
 use on_device::is_seed_of;
 use parts::{Chunks, EndOnPanic, PART_LEN_MIN, Part, Parts};
 use query::plan::Weight;

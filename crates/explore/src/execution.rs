@@ -20,6 +20,7 @@ use crate::chunk::Chunk;
 use crate::environment::{Environment, Service};
 use crate::error::WalkError;
 use crate::limits::{Limits, MemoryBudget, Stop};
+use crate::offload::{OffloadedWalk, Offloader};
 use crate::options::{Options, Status};
 use crate::prepare::{Prepared, prepare_steps};
 use crate::profile::StepProfile;
@@ -104,6 +105,8 @@ pub struct Origin<G> {
     pub options: Options<'static>,
     /// A clock in nanoseconds, for the profile, in place of the one of `options`.
     pub ticks: Option<Arc<Ticks>>,
+    /// Who may do the first of these steps; `None`: nobody.
+    pub offloader: Option<Box<dyn Offloader>>,
 }
 
 /// A clock in nanoseconds.
@@ -148,6 +151,13 @@ impl<G: Ground> Owner for Origin<G> {
         if let Some(ticks) = &self.ticks {
             options.clock = Some(&**ticks);
         }
+        let begun = self.offloader.as_deref().and_then(|offloader| {
+            let ground = (views.into(), lexicon);
+            OffloadedWalk::begun(offloader, prepared, ground, limits, options, steps.clone())
+        });
+        if let Some(walk) = begun {
+            return Box::new(walk);
+        }
         Box::new(Walk::section(
             prepared, views, lexicon, limits, options, steps,
         ))
@@ -174,7 +184,17 @@ trait Walking: Send {
     fn push(&mut self, rows: &mut Chunk) -> Result<(), WalkError>;
     fn end_input(&mut self);
     fn is_satisfied(&self) -> bool;
-    fn profile(&self) -> &[StepProfile];
+    fn profile(&self) -> Vec<StepProfile>;
+
+    /// See [`Execution::strips`].
+    fn strips(&self) -> u64 {
+        0
+    }
+
+    /// See [`Execution::rows_wanted`].
+    fn rows_wanted(&self) -> Option<u64> {
+        None
+    }
 }
 
 impl<V: GraphView, L: Lexicon> Walking for Walk<'_, '_, V, L> {
@@ -194,8 +214,38 @@ impl<V: GraphView, L: Lexicon> Walking for Walk<'_, '_, V, L> {
         Walk::is_satisfied(self)
     }
 
-    fn profile(&self) -> &[StepProfile] {
-        Walk::profile(self)
+    fn profile(&self) -> Vec<StepProfile> {
+        Walk::profile(self).to_vec()
+    }
+}
+
+impl<V: GraphView, L: Lexicon> Walking for OffloadedWalk<'_, '_, V, L> {
+    fn next(&mut self, out: &mut Chunk) -> Result<Status, WalkError> {
+        OffloadedWalk::next(self, out)
+    }
+
+    fn push(&mut self, rows: &mut Chunk) -> Result<(), WalkError> {
+        OffloadedWalk::push(self, rows)
+    }
+
+    fn end_input(&mut self) {
+        OffloadedWalk::end_input(self);
+    }
+
+    fn is_satisfied(&self) -> bool {
+        OffloadedWalk::is_satisfied(self)
+    }
+
+    fn profile(&self) -> Vec<StepProfile> {
+        OffloadedWalk::profile(self)
+    }
+
+    fn strips(&self) -> u64 {
+        OffloadedWalk::strips(self)
+    }
+
+    fn rows_wanted(&self) -> Option<u64> {
+        OffloadedWalk::rows_wanted(self)
     }
 }
 
@@ -332,8 +382,24 @@ impl Execution {
     /// The counters of its steps; none before it is prepared. See [`Walk::profile`].
     pub fn profile(&self) -> Vec<StepProfile> {
         match &self.stage {
-            Stage::Underway(underway) => underway.with_dependent(|_, walk| walk.profile().to_vec()),
+            Stage::Underway(underway) => underway.with_dependent(|_, walk| walk.profile()),
             Stage::Unprepared(_) | Stage::Failed => Vec::new(),
+        }
+    }
+
+    /// How often the [`Offloader`] was set to work so far.
+    pub fn strips(&self) -> u64 {
+        match &self.stage {
+            Stage::Underway(underway) => underway.with_dependent(|_, walk| walk.strips()),
+            Stage::Unprepared(_) | Stage::Failed => 0,
+        }
+    }
+
+    /// How many rows are best pushed at once, where that is for the [`Offloader`] to say.
+    pub fn rows_wanted(&self) -> Option<u64> {
+        match &self.stage {
+            Stage::Underway(underway) => underway.with_dependent(|_, walk| walk.rows_wanted()),
+            Stage::Unprepared(_) | Stage::Failed => None,
         }
     }
 }

@@ -129,6 +129,35 @@ impl<'p, 'a, V: GraphView, L: Lexicon> Walk<'p, 'a, V, L> {
         walk
     }
 
+    /// The same over a range of a seed that is a mere set, whose elements are numbered by their order. Asserts that it is one, and
+    /// that the range is not empty and within.
+    pub(crate) fn beginning_of_set(
+        prepared: &'p Prepared<'a>,
+        (views, lexicon): (Views<'a, V>, &'a L),
+        limits: Limits<'a>,
+        options: Options<'p>,
+        range: Range<u64>,
+        end: usize,
+    ) -> Result<Self, WalkError> {
+        let mut walk = Walk::of_steps(prepared, views, lexicon, limits, options, 0..end);
+        let seed = prepared.seed(views)?.expect("the caller has seen it");
+        let SeedPart {
+            step,
+            elements,
+            keys,
+        } = seed.part(range);
+        assert!(
+            keys.is_none() && seed.arrangement().is_none(),
+            "it is a mere set"
+        );
+        match walk.chain.operator(step) {
+            Operator::Set(expansion) => expansion.restrict(elements, None),
+            _ => unreachable!("a seed is a set"),
+        }
+        walk.chain.begin();
+        Ok(walk)
+    }
+
     /// A walk of the steps from [`Prepared::cut`] on, over rows that are pushed.
     pub fn tail(
         prepared: &'p Prepared<'a>,
@@ -143,7 +172,12 @@ impl<'p, 'a, V: GraphView, L: Lexicon> Walk<'p, 'a, V, L> {
         walk
     }
 
-    fn of_steps(
+    /// Asks for rows from now on, whatever its first step is.
+    pub(crate) fn open(&mut self) {
+        self.chain.open();
+    }
+
+    pub(crate) fn of_steps(
         prepared: &'p Prepared<'a>,
         views: impl Into<Views<'a, V>>,
         lexicon: &'a L,

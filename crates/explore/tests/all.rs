@@ -12,6 +12,7 @@ mod functions;
 mod hub;
 mod limits;
 mod making;
+mod offload;
 mod on_ids;
 mod path;
 mod sample;

@@ -20,8 +20,8 @@ use support::{DEFAULT, Numbered, Random, constants, iri, plans, quads};
 use testkit::plain_graph::PlainGraph;
 use testkit::waiting::Waiting;
 
-type Row = Vec<VertexId>;
-type WaitingWorld = Waiting<'static, PlainGraph, Numbered>;
+pub type Row = Vec<VertexId>;
+pub type WaitingWorld = Waiting<'static, PlainGraph, Numbered>;
 
 /// A view of random edges that lets every question wait; it lives as long as the program.
 fn world(random: &mut Random) -> Arc<WaitingWorld> {
@@ -29,7 +29,7 @@ fn world(random: &mut Random) -> Arc<WaitingWorld> {
     Arc::new(Waiting::new(graph, &Numbered))
 }
 
-fn origin<G: Ground>(ground: G, plan: &Arc<Plan>, steps: Option<Range<usize>>) -> Origin<G> {
+pub fn origin<G: Ground>(ground: G, plan: &Arc<Plan>, steps: Option<Range<usize>>) -> Origin<G> {
     Origin {
         ground,
         plan: Arc::clone(plan),
@@ -42,10 +42,11 @@ fn origin<G: Ground>(ground: G, plan: &Arc<Plan>, steps: Option<Range<usize>>) -
         stop: Arc::new(Unlimited),
         options: Options::default(),
         ticks: None,
+        offloader: None,
     }
 }
 
-fn append(chunk: &Chunk, plan: &Plan, rows: &mut Vec<Row>) {
+pub fn append(chunk: &Chunk, plan: &Plan, rows: &mut Vec<Row>) {
     let width = plan.variables.len() as u16;
     for row in 0..chunk.rows() as usize {
         let cell = |slot| chunk.column(Slot(slot)).map(|column| column[row]);
@@ -55,7 +56,7 @@ fn append(chunk: &Chunk, plan: &Plan, rows: &mut Vec<Row>) {
 }
 
 /// Rows with how often each comes.
-fn bag(rows: &[Row]) -> BTreeMap<&Row, usize> {
+pub fn bag(rows: &[Row]) -> BTreeMap<&Row, usize> {
     let mut bag = BTreeMap::new();
     for row in rows {
         *bag.entry(row).or_default() += 1;
@@ -64,7 +65,7 @@ fn bag(rows: &[Row]) -> BTreeMap<&Row, usize> {
 }
 
 /// The rows of a plan as a walk on one stack gives them.
-fn walked(world: &WaitingWorld, plan: &Plan) -> Vec<Row> {
+pub fn walked(world: &WaitingWorld, plan: &Plan) -> Vec<Row> {
     let environment = explore::Environment::fixed();
     let ids = constants(plan, &Numbered);
     let limits = Limits::none();
@@ -85,7 +86,7 @@ fn walked(world: &WaitingWorld, plan: &Plan) -> Vec<Row> {
 }
 
 /// Plans whose rows do not depend on the order of others, with a world each.
-fn cases(count: usize) -> Vec<(Arc<WaitingWorld>, Arc<Plan>)> {
+pub fn cases(count: usize) -> Vec<(Arc<WaitingWorld>, Arc<Plan>)> {
     let mut random = Random::new(15);
     let mut case = || {
         let world = world(&mut random);
@@ -107,7 +108,7 @@ fn step(execution: &mut Execution, plan: &Plan, rows: &mut Vec<Row>) -> bool {
 }
 
 /// What a plan without an order may give more than one answer to: a slice.
-fn is_fixed(plan: &Plan) -> bool {
+pub fn is_fixed(plan: &Plan) -> bool {
     let names = plan.steps.iter().map(|step| step.action.name());
     !names
         .into_iter()

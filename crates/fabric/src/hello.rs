@@ -8,7 +8,7 @@ use crate::node::NodeId;
 
 /// Version of what is said after the greeting. Counted up with every change of a frame, and of a message that nodes of two
 /// releases would read differently: there is no other number that tells them apart.
-pub(crate) const PROTOCOL_VERSION: u16 = 5;
+pub(crate) const PROTOCOL_VERSION: u16 = 6;
 
 /// Who a node is, and what it takes its cluster to be.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -197,6 +197,8 @@ impl Gpu {
         let collapse = |program: &Program| match gives {
             Gives::Rows | Gives::Sum(_) => None,
             Gives::Needed if tables < collapse::TABLES_MIN => None,
+            // Who asks for one row of equal ones is the step behind it, if that is walked by the same.
+            Gives::Needed if program.covered >= over.steps.end => None,
             Gives::Needed => ProgramCollapse::of(prepared, program.covered, self.collapses),
         };
         let is_worth =

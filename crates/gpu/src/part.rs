@@ -12,8 +12,10 @@ use rdf::VertexId;
 pub struct Part<'p> {
     /// Whether all edges of a vertex are here.
     pub owns: &'p dyn Fn(VertexId) -> bool,
-    /// The predicate whose lists lie in pieces towards the subjects: each part's own subjects, which is what steps here ask for.
+    /// The predicate whose lists lie in pieces towards the subjects, each part's own subjects.
     pub in_pieces: Option<VertexId>,
+    /// Whether such a piece is what steps ask for, rather than the whole list.
+    pub takes_pieces: bool,
     /// The column of the loaded rows whose vertices it owns.
     pub at: Option<Slot>,
 }

@@ -22,7 +22,7 @@ use crate::outlook::Outlook;
 use crate::patience::Patience;
 use crate::program::{Arranged, Program, ProgramSeed};
 use crate::rooms::{ARGUMENT_BYTES, Call, Room};
-use crate::rows::Rows;
+use crate::rows::{Piece, Rows};
 use bytemuck::Pod;
 use collapsed::Collapsed;
 use device::{Device, DeviceError, Graph, Kernel, Launch, Node, Slice};
@@ -374,6 +374,16 @@ impl Section {
         let columns = self.columns.iter().map(read).collect();
         let counts = self.counts().copied();
         Rows::new(&*self.device, &self.room, (columns, counts), ran.rows)
+    }
+
+    /// Rows of the last strip from this one on, as many as come at once; `None`: it has no more.
+    pub fn piece(
+        &self,
+        ran: Ran,
+        from: u64,
+        patience: &mut Patience<'_>,
+    ) -> Result<Option<Piece>, GpuError> {
+        self.rows(ran).only(from).piece(patience)
     }
 
     /// The bases of a column's planes, where it has several.

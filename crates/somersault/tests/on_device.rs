@@ -4,6 +4,7 @@
 //! say that they were skipped.
 
 mod changes;
+mod nodes;
 
 use crate::support;
 use device::twin::Twin;

@@ -30,6 +30,8 @@ pub struct SectionFigures {
     pub words: u64,
     /// Nanoseconds that it was worked on.
     pub nanoseconds: u64,
+    /// Times that a device was set to work for it.
+    pub strips: u64,
     /// Of its steps, first to last; none before it is prepared.
     pub steps: Vec<StepProfile>,
 }
@@ -48,6 +50,7 @@ impl SectionFigures {
         self.fetched.add(other.fetched);
         self.words += other.words;
         self.nanoseconds = self.nanoseconds.saturating_add(other.nanoseconds);
+        self.strips += other.strips;
     }
 
     fn write(&self, out: &mut Writer) {
@@ -69,6 +72,7 @@ impl SectionFigures {
             fetched.read_bytes,
             self.words,
             self.nanoseconds,
+            self.strips,
         ];
         for number in numbers {
             out.number(number);
@@ -100,6 +104,7 @@ impl SectionFigures {
             read_bytes: from.number()?,
         };
         let (words, nanoseconds) = (from.number()?, from.number()?);
+        let strips = from.number()?;
         let mut steps = Vec::new();
         for _ in 0..from.count(3)? {
             steps.push(StepProfile {
@@ -115,6 +120,7 @@ impl SectionFigures {
             fetched,
             words,
             nanoseconds,
+            strips,
             steps,
         })
     }
@@ -216,6 +222,7 @@ impl Meter {
         &self,
         at: At,
         (since, until): (Duration, Duration),
+        strips: u64,
         steps: Vec<StepProfile>,
     ) {
         let mut time = lock(&self.gauge(at).time);
@@ -225,6 +232,7 @@ impl Meter {
         self.count(at, |figures| {
             figures.nanoseconds = figures.nanoseconds.saturating_add(worked);
             if !steps.is_empty() {
+                figures.strips = strips;
                 figures.steps = steps;
             }
         });

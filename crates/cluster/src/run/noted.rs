@@ -35,10 +35,11 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
         &self,
         at: At,
         time: (Duration, Duration),
+        strips: u64,
         steps: impl FnOnce() -> Vec<StepProfile>,
     ) {
         if let Some(meter) = &self.meter {
-            meter.worked(at, time, steps());
+            meter.worked(at, time, strips, steps());
         }
     }
 

@@ -154,7 +154,8 @@ impl Stage {
         let execution = work.execution.as_mut().expect("it has just starved");
         loop {
             if let Some((from, arriving, _)) = &mut work.arriving {
-                if let Some(mut piece) = arriving.next(run.chunk_rows(), run.width()) {
+                let rows = execution.rows_wanted().unwrap_or(run.chunk_rows());
+                if let Some(mut piece) = arriving.next(rows, run.width()) {
                     execution.push(&mut piece)?;
                     return Ok(true);
                 }
@@ -285,6 +286,7 @@ where
         work.since = Some(now);
         let execution = work.execution.as_ref();
         let steps = || execution.map(Execution::profile).unwrap_or_default();
-        run.worked(at, (since, now), steps);
+        let strips = execution.map_or(0, Execution::strips);
+        run.worked(at, (since, now), strips, steps);
     }
 }

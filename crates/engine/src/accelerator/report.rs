@@ -13,9 +13,15 @@ pub(super) const WORTH_NS: f64 = 2e6;
 /// Expected nanoseconds of steps on a device, which take so many on one thread, and of reading so many cells from it: to be compared
 /// with what threads take, not to be told. By docs/figures.md, "On a card": 50 us are the launch and one dependent read after another, the
 /// rest is 60 to 300 times as fast as one thread, and a cell takes a nanosecond to be read and made an id.
-pub(super) fn device_ns(cost_ns: f64, cells: f64) -> f64 {
-    5e4 + cost_ns / 60.0 + cells
+pub(super) fn device_ns(cost_ns: f64, cells: f64, tables: f64) -> f64 {
+    LAUNCH_NS * tables.max(1.0) + cost_ns / 60.0 + cells
 }
+
+/// Nanoseconds of a launch and of what it waits for.
+const LAUNCH_NS: f64 = 5e4;
+
+/// Tables in which rows come from other nodes, for each row: those between sections have some thousand.
+pub(super) const TABLES_A_ROW: f64 = 1.0 / 4096.0;
 
 /// Why a query stays on the processors.
 #[derive(Debug)]

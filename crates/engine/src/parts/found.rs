@@ -4,12 +4,13 @@
 //! { "node": 0, "in_place": false, "rows_in": 12, "rows_out": 30, "kept": 0,
 //!   "shipped": { "tables": 2, "rows": 30, "answer": 0, "bytes": 512 },
 //!   "fetched": { "questions": 0, "lists": 0, "prepared": 0, "bytes": 0 },
-//!   "messages": 4, "nanoseconds": 81000 }
+//!   "messages": 4, "nanoseconds": 81000, "strips": 0 }
 //! ```
 //!
 //! `in_place`: rows of anybody, what they need is fetched; else those that are at home on the node. `kept` are rows that stayed
 //! on the node to be walked so by the next section. `lists` are keys whose lists were fetched for rows, `prepared` those that were
-//! before the first row. `messages` were sent for the section, answers to its questions not counted.
+//! before the first row. `messages` were sent for the section, answers to its questions not counted. `strips` is how often the node's device
+//! was set to work for it; in lines such a section is walked `on device`.
 
 use cluster::{Fetched, SectionOfNode, Shipped};
 use query::explain::time;
@@ -27,6 +28,7 @@ pub(super) struct Found {
     fetched: Fetched,
     messages: u64,
     nanoseconds: u64,
+    strips: u64,
 }
 
 impl From<&SectionOfNode> for Found {
@@ -41,6 +43,7 @@ impl From<&SectionOfNode> for Found {
             fetched: figures.fetched,
             messages: figures.messages(),
             nanoseconds: figures.nanoseconds,
+            strips: figures.strips,
         }
     }
 }
@@ -72,6 +75,7 @@ impl Found {
             },
             "messages": self.messages,
             "nanoseconds": self.nanoseconds,
+            "strips": self.strips,
         })
     }
 
@@ -102,6 +106,7 @@ impl Found {
             },
             messages: number(&document["messages"]),
             nanoseconds: number(&document["nanoseconds"]),
+            strips: number(&document["strips"]),
         }
     }
 
@@ -113,10 +118,14 @@ impl Found {
     /// Appends it as a line.
     pub(super) fn write(&self, section: usize, text: &mut String) {
         let (shipped, fetched) = (self.shipped, self.fetched);
-        let walked = if self.in_place { "in place" } else { "at home" };
+        let walked = match (self.in_place, self.strips) {
+            (true, _) => "in place",
+            (false, 0) => "at home",
+            (false, _) => "on device",
+        };
         let _ = writeln!(
             text,
-            "  {section:>7}  {:>4}  {walked:<8}  {:>12} {:>10} {:>10} {:>8}  {:>10}  {:>8}  {:>9} {:>8}  {:>13}  {:>10}",
+            "  {section:>7}  {:>4}  {walked:<9}  {:>11} {:>10} {:>10} {:>8}  {:>10}  {:>8}  {:>9} {:>8}  {:>13}  {:>10}",
             self.node,
             self.rows_in,
             self.rows_out,

@@ -378,12 +378,7 @@ impl Member {
             tcp.reached_at(NodeId(node), &address);
         }
         let pool = Pool::new(options.memory_pool_bytes);
-        let host = PartHost::telling(
-            Arc::clone(&pool),
-            options.service.clone(),
-            nodes.workers,
-            options.spans.clone(),
-        );
+        let host = PartHost::configured(&pool, options, nodes, 0);
         let fabric: Arc<dyn Fabric> = tcp;
         let node = part_node(snapshot, dictionary, fabric, kind, &host)?;
         let roster = Arc::clone(&self.roster);

@@ -127,13 +127,9 @@ impl PartNodes {
         };
         let pool = Pool::new(options.memory_pool_bytes);
         let mut started = Vec::new();
-        for ((snapshot, dictionary), fabric) in parts.into_iter().zip(fabrics) {
-            let host = PartHost::telling(
-                Arc::clone(&pool),
-                options.service.clone(),
-                nodes.workers,
-                options.spans.clone(),
-            );
+        for (number, ((snapshot, dictionary), fabric)) in parts.into_iter().zip(fabrics).enumerate()
+        {
+            let host = PartHost::configured(&pool, options, nodes, number);
             let node = part_node(snapshot, dictionary, fabric, kind, &host)?;
             started.push((Arc::new(node), host));
         }
@@ -200,8 +196,7 @@ pub fn part_node(
     let snapshot = Arc::new(snapshot);
     let version = Version::new(Arc::clone(&snapshot), 0, kind);
     let statistics = plan_statistics(&version)?;
-    drop(version);
-    let snapshot = Arc::into_inner(snapshot).expect("the version was its only other owner");
+    host.has_part(version, (fabric.here().0, &placement), kind);
     let part: Part = PartView::unchanged(snapshot);
     let ground = Ground::new(fabric, placement, kind, part, dictionary, statistics);
     let host = Arc::clone(host) as Arc<dyn Host>;

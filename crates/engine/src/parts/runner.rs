@@ -7,19 +7,25 @@
 //!
 //! Dropped, all threads end: pollers are woken, workers look at `is_over`.
 
-use super::PartNode;
+use super::device::PartDevice;
 use super::spans::{Spans, dated};
+use super::{NodeOptions, PartNode};
+use crate::accelerator::Accelerator;
 use crate::budget::{Budget, Pool};
 use crate::federation::{Federation, ServiceClient};
+use crate::options::Options;
 use crate::stop::StopToken;
+use cluster::host::AtHome;
 use cluster::{Host, Span};
 use explore::environment::EachSolution;
-use explore::{MemoryBudget, Service, ServiceError, Stop};
+use explore::{MemoryBudget, Offloader, Service, ServiceError, Stop};
 use fabric::Event;
+use rdf::{Placement, VertexId};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use store::delta::Version;
 
 /// How long a poll waits before its thread looks whether it is over.
 const POLL: Duration = Duration::from_millis(200);
@@ -56,6 +62,10 @@ pub struct PartHost {
     pool: Arc<Pool>,
     client: Option<Arc<dyn ServiceClient>>,
     spans: Option<Arc<dyn Spans>>,
+    /// Devices, and which of them is for the node.
+    device: Option<(Arc<Accelerator>, usize)>,
+    /// It, once the node has its part.
+    part_device: OnceLock<Arc<PartDevice>>,
     signal: Signal,
     workers: usize,
 }
@@ -67,23 +77,50 @@ impl PartHost {
         client: Option<Arc<dyn ServiceClient>>,
         workers: usize,
     ) -> Arc<PartHost> {
-        PartHost::telling(pool, client, workers, None)
-    }
-
-    /// The same, which tells what its node did of queries that are followed.
-    pub fn telling(
-        pool: Arc<Pool>,
-        client: Option<Arc<dyn ServiceClient>>,
-        workers: usize,
-        spans: Option<Arc<dyn Spans>>,
-    ) -> Arc<PartHost> {
         Arc::new(PartHost {
             pool,
             client,
-            spans,
+            spans: None,
+            device: None,
+            part_device: OnceLock::new(),
             signal: Signal::default(),
             workers: workers.max(1),
         })
+    }
+
+    /// A host by these options, of the node of this process that has this number. It tells what its node did of queries that are followed, and
+    /// has the device of that number, where there is one.
+    pub fn configured(
+        pool: &Arc<Pool>,
+        options: &Options,
+        nodes: &NodeOptions,
+        number: usize,
+    ) -> Arc<PartHost> {
+        let device = options.accelerator.as_ref();
+        Arc::new(PartHost {
+            pool: Arc::clone(pool),
+            client: options.service.clone(),
+            spans: options.spans.clone(),
+            device: device.map(|device| (Arc::clone(device), number)),
+            part_device: OnceLock::new(),
+            signal: Signal::default(),
+            workers: nodes.workers.max(1),
+        })
+    }
+
+    /// The node has this part of the graph, in which there are no changes.
+    pub(super) fn has_part(
+        &self,
+        part: Version,
+        placed: (u16, &Placement),
+        kind: Option<VertexId>,
+    ) {
+        let device = self.device.as_ref();
+        let device =
+            device.and_then(|(all, number)| PartDevice::new((all, *number), part, placed, kind));
+        if let Some(device) = device {
+            let _ = self.part_device.set(Arc::new(device));
+        }
     }
 }
 
@@ -100,6 +137,15 @@ impl Host for PartHost {
         let client = Arc::clone(self.client.as_ref()?);
         let token = StopToken::starting_now(time).with_other(stop);
         Some(Arc::new(Far { client, token }))
+    }
+
+    fn offloader(
+        &self,
+        section: AtHome,
+        memory: &Arc<dyn MemoryBudget + Send>,
+    ) -> Option<Box<dyn Offloader>> {
+        let device = self.part_device.get()?;
+        Some(device.offloader(section, memory))
     }
 
     fn wake(&self) {

@@ -263,7 +263,7 @@ pub(super) fn is_seed_of(seed: &Seed<'_>, section: &Section, limits: Limits<'_>)
 }
 
 /// The rows of a piece.
-pub(super) fn chunk_of(width: usize, piece: Piece) -> Chunk {
+pub(crate) fn chunk_of(width: usize, piece: Piece) -> Chunk {
     let chunk = Chunk::from_columns(width, piece.rows, piece.columns)
         .expect("columns of a section are equally long and each another slot");
     match piece.counts {

@@ -18,7 +18,8 @@ impl Compiler<'_, '_, '_> {
     /// An error where the part may lack some of this list, or of some vertex' in this column.
     pub(super) fn has_list(&self, key: SegmentKey, whose: Operand) -> Result<(), NotCovered> {
         if self.is_in_pieces(key) {
-            return Ok(());
+            let takes = self.part.is_some_and(|part| part.takes_pieces);
+            return takes.then_some(()).ok_or(NotCovered::Part);
         }
         self.owns(whose)
     }

@@ -14,10 +14,11 @@ use crate::vertex_set::VertexSet;
 use crate::view::{GraphScope, GraphView, Progress, SegmentKey};
 use hashbrown::HashMap;
 use rdf::{Direction, PredicateId, VertexId};
+use std::sync::Arc;
 
 /// See the module's documentation.
 pub struct PartView<V> {
-    part: V,
+    part: Arc<V>,
     /// By common number; [`VertexId::UNBOUND`] where it is not in use.
     predicates: Vec<VertexId>,
     numbers: HashMap<VertexId, PredicateId>,
@@ -29,7 +30,8 @@ pub struct PartView<V> {
 
 impl PartView<Snapshot> {
     /// A part as a cut left it: its table names the predicates of the whole.
-    pub fn unchanged(part: Snapshot) -> PartView<Snapshot> {
+    pub fn unchanged(part: impl Into<Arc<Snapshot>>) -> PartView<Snapshot> {
+        let part = part.into();
         let predicates = part.predicate_table().to_vec();
         PartView::new(part, predicates)
     }
@@ -38,7 +40,8 @@ impl PartView<Snapshot> {
 impl<V: GraphView> PartView<V> {
     /// A part, of a graph with these predicates: by number, distinct, [`VertexId::UNBOUND`] where a number is not in use;
     /// that of [`PredicateId::SIGNATURE`] is not. Asserts that they hold the part's.
-    pub fn new(part: V, predicates: Vec<VertexId>) -> PartView<V> {
+    pub fn new(part: impl Into<Arc<V>>, predicates: Vec<VertexId>) -> PartView<V> {
+        let part = part.into();
         let bound = (0..).zip(&predicates);
         let bound = bound.filter(|(_, vertex)| !vertex.is_unbound());
         let numbers: HashMap<VertexId, PredicateId> = bound
@@ -72,7 +75,7 @@ impl<V: GraphView> PartView<V> {
     }
 
     /// The part.
-    pub fn part(&self) -> &V {
+    pub fn part(&self) -> &Arc<V> {
         &self.part
     }
 
@@ -89,7 +92,7 @@ impl<V: GraphView> PartView<V> {
     }
 }
 
-impl<V: GraphView> GraphView for PartView<V> {
+impl<V: GraphView + Send> GraphView for PartView<V> {
     fn commit_number(&self) -> Option<u64> {
         self.part.commit_number()
     }

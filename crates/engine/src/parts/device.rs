@@ -1,0 +1,258 @@
+//! A node's device: it walks the first steps of sections whose lists are all in the node's part.
+//!
+//! ```text
+//!  section 0     the part's own keys, or members of a class --> strips on the device --> rows --> walked on, then to their owners
+//!  section k     tables that have come, whose column is owned here --> the same
+//! ```
+//!
+//! So tables go from card to card by way of their nodes, as in Wukong+G (ATC'18, section 4.3, fork-join), and each card has the images of
+//! one part (section 5: a process a card). A section that is walked in place, or looks at what others have, stays on the processors, and so
+//! does one that is not worth it.
+//!
+//! A worker of the node waits for its device: for a strip, some milliseconds at most.
+
+use crate::accelerator::{Accelerator, Begun, NAP, PATIENCE, STRIP_NS};
+use crate::run::chunk_of;
+use cluster::host::AtHome;
+use explore::{Chunk, Limits, MemoryBudget, Offloaded, Offloader, Prepared, Unfinished, WalkError};
+use gpu::{GpuError, Part, Ran};
+use rdf::{NodeCause, NodeError, Placement, VertexId};
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Instant;
+use store::delta::Version;
+use store::view::ViewError;
+
+/// Who grants memory.
+type Memory = Arc<dyn MemoryBudget + Send>;
+
+/// See the head of this file.
+pub(super) struct PartDevice {
+    accelerator: Arc<Accelerator>,
+    /// Which of its devices.
+    number: usize,
+    /// The node's part, of which there are no changes.
+    part: Version,
+    node: u16,
+    placement: Placement,
+    kind: Option<VertexId>,
+}
+
+impl PartDevice {
+    /// One of these devices for a node; `None`: there are not as many.
+    pub(super) fn new(
+        (accelerator, number): (&Arc<Accelerator>, usize),
+        part: Version,
+        (node, placement): (u16, &Placement),
+        kind: Option<VertexId>,
+    ) -> Option<PartDevice> {
+        (number < accelerator.devices()).then(|| PartDevice {
+            accelerator: Arc::clone(accelerator),
+            number,
+            part,
+            node,
+            placement: placement.clone(),
+            kind,
+        })
+    }
+
+    /// It, for a section.
+    pub(super) fn offloader(
+        self: &Arc<Self>,
+        section: AtHome,
+        memory: &Memory,
+    ) -> Box<dyn Offloader> {
+        Box::new(OfSection {
+            device: Arc::clone(self),
+            section,
+            memory: Arc::clone(memory),
+        })
+    }
+}
+
+struct OfSection {
+    device: Arc<PartDevice>,
+    section: AtHome,
+    memory: Memory,
+}
+
+impl Offloader for OfSection {
+    fn begin(
+        &self,
+        prepared: &Prepared<'_>,
+        steps: Range<usize>,
+        seed: Option<u64>,
+        _: Limits<'_>,
+    ) -> Option<Box<dyn Offloaded>> {
+        let device = &self.device;
+        let owns = |vertex: VertexId| device.placement.owner(vertex) == device.node;
+        let part = Part {
+            owns: &owns,
+            in_pieces: device.kind,
+            takes_pieces: self.section.takes_members,
+            at: self.section.column,
+        };
+        let of = (device.number, &device.part);
+        let begun = device
+            .accelerator
+            .begin_section(of, prepared, (steps, part))
+            .ok()?;
+        let is_seed = |seed| begun.section.arranged().is_none() && begun.section.seeds() == seed;
+        if !seed.is_none_or(is_seed) {
+            return None;
+        }
+        // A piece that is read, and one that is walked over.
+        let bytes = 2 * begun.section.piece_bytes();
+        self.memory.try_reserve(bytes).ok()?;
+        device.accelerator.count(false);
+        Some(Box::new(OnDevice {
+            width: prepared.plan().variables.len(),
+            elements: seed.unwrap_or(0),
+            begun,
+            device: Arc::clone(device),
+            memory: Arc::clone(&self.memory),
+            bytes,
+            from: 0,
+            strip: None,
+        }))
+    }
+}
+
+/// A strip whose rows are read.
+struct Strip {
+    ran: Ran,
+    /// Its first element.
+    start: u64,
+    /// Rows of it that were given.
+    given: u64,
+}
+
+/// A section's first steps under way.
+struct OnDevice {
+    begun: Begun,
+    device: Arc<PartDevice>,
+    memory: Memory,
+    bytes: u64,
+    width: usize,
+    /// Elements of the seed, or rows that were loaded.
+    elements: u64,
+    /// The first of them that no strip had yet.
+    from: u64,
+    strip: Option<Strip>,
+}
+
+impl Drop for OnDevice {
+    fn drop(&mut self) {
+        self.memory.release(self.bytes);
+    }
+}
+
+/// Whether a device is still waited for, from now on.
+fn patience(limits: Limits<'_>) -> impl FnMut() -> bool {
+    let since = Instant::now();
+    move || {
+        std::thread::sleep(NAP);
+        limits.check().is_ok() && since.elapsed() < PATIENCE
+    }
+}
+
+impl OnDevice {
+    /// The next rows of a strip; `None`: it has no more.
+    fn piece(&mut self, limits: Limits<'_>) -> Result<Option<Chunk>, Unfinished> {
+        let Some(strip) = &mut self.strip else {
+            return Ok(None);
+        };
+        let section = &self.begun.section;
+        match section.piece(strip.ran, strip.given, &mut patience(limits)) {
+            Ok(Some(piece)) => {
+                strip.given += piece.rows;
+                Ok(Some(chunk_of(self.width, piece)))
+            }
+            Ok(None) => {
+                self.strip = None;
+                Ok(None)
+            }
+            Err(error) => {
+                let (start, given) = (strip.start, strip.given);
+                self.failed(&error, limits, (given == 0).then_some(start))
+            }
+        }
+    }
+
+    /// The device has failed, and nothing was given out from this element on; `None`: some of a strip was.
+    fn failed<T>(
+        &self,
+        error: &GpuError,
+        limits: Limits<'_>,
+        from: Option<u64>,
+    ) -> Result<T, Unfinished> {
+        if let GpuError::GivenUp = error {
+            limits.check().map_err(Unfinished::Ended)?;
+        }
+        self.device.accelerator.note(&self.begun, error);
+        Err(match from {
+            Some(element) => Unfinished::From(element),
+            None => Unfinished::Ended(self.lost(error)),
+        })
+    }
+
+    fn lost(&self, error: &GpuError) -> WalkError {
+        let error = NodeError {
+            node: self.device.node,
+            cause: NodeCause::Away,
+            what: format!("its device failed while its rows were read: {error}"),
+        };
+        ViewError::Elsewhere(Box::new(error)).into()
+    }
+}
+
+impl Offloaded for OnDevice {
+    fn covered(&self) -> usize {
+        self.begun.section.covered()
+    }
+
+    fn rows_max(&self) -> u64 {
+        self.begun.section.loads().unwrap_or(1).max(1)
+    }
+
+    fn load(&mut self, rows: u64, columns: &[&[VertexId]]) -> Result<(), Unfinished> {
+        (self.elements, self.from, self.strip) = (rows, 0, None);
+        let loaded = self.begun.section.load(rows, columns);
+        loaded.or_else(|error| {
+            self.device.accelerator.note(&self.begun, &error);
+            Err(Unfinished::From(0))
+        })
+    }
+
+    fn next(&mut self, limits: Limits<'_>) -> Result<Option<Chunk>, Unfinished> {
+        loop {
+            if let Some(rows) = self.piece(limits)? {
+                return Ok(Some(rows));
+            }
+            if self.from == self.elements {
+                return Ok(None);
+            }
+            limits.check().map_err(Unfinished::Ended)?;
+            let (start, since) = (self.from, Instant::now());
+            let within = start..self.elements;
+            match self.begun.section.next(within, &mut patience(limits)) {
+                Ok((ran, to)) => {
+                    self.from = to;
+                    self.strip = Some(Strip {
+                        ran,
+                        start,
+                        given: 0,
+                    });
+                    let took = since.elapsed().as_nanos().max(1) as f64;
+                    let fair = (to - start) as f64 * STRIP_NS / took;
+                    self.begun.section.limit(fair as u64);
+                }
+                Err(error) => return self.failed(&error, limits, Some(start)),
+            }
+        }
+    }
+
+    fn strips(&self) -> u64 {
+        self.begun.section.launches()
+    }
+}
