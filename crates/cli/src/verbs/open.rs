@@ -31,7 +31,7 @@ pub fn store_in_nodes(
 ) -> Result<Database, Failure> {
     let first = location.join(part_name(0));
     match spread.nodes.filter(|_| first.is_dir()) {
-        None => in_nodes(store(location, config)?, spread, config),
+        None => in_nodes(store(location, &of_whole(spread, config))?, spread, config),
         Some(nodes) => {
             let options = options_of_nodes(config)?;
             let run = node_options(spread);
@@ -177,9 +177,9 @@ fn options(config: &Config, limits: &Config) -> Result<Options, Failure> {
     Ok(options)
 }
 
-/// The same for nodes, which use no device, and tell what they did of queries that are followed.
+/// The same for nodes, which tell what they did of queries that are followed.
 fn options_of_nodes(config: &Config) -> Result<Options, Failure> {
-    let mut options = options(&without_device(config), config)?;
+    let mut options = options(config, config)?;
     if let Some(collector) = &config.otlp_endpoint {
         let exporter = SpanExporter::start(collector).map_err(|error| {
             Failure::new(Code::Configuration, format!("trace.otlp_endpoint: {error}"))
@@ -187,6 +187,14 @@ fn options_of_nodes(config: &Config) -> Result<Options, Failure> {
         options.spans = Some(Arc::new(exporter));
     }
     Ok(options)
+}
+
+/// The settings of a graph that may be cut into parts: then devices are their nodes'.
+pub fn of_whole(spread: Nodes, config: &Config) -> Config {
+    match spread.nodes {
+        Some(_) => without_device(config),
+        None => config.clone(),
+    }
 }
 
 /// The same settings for a database that uses no device.

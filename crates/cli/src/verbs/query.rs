@@ -173,7 +173,8 @@ fn database(flags: &Flags, config: &Config) -> Result<Database, Failure> {
         base: flags.base.as_deref(),
         is_lenient: flags.lenient,
     };
-    open::in_nodes(open::files(input, config, false)?, flags.spread, config)
+    let whole = open::files(input, &open::of_whole(flags.spread, config), false)?;
+    open::in_nodes(whole, flags.spread, config)
 }
 
 /// A query's failure as an exit code with its message.

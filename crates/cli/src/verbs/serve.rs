@@ -95,7 +95,10 @@ fn opened(flags: &Serve, config: &Config) -> Result<Database, Failure> {
             return Err(Failure::new(Code::Usage, message));
         }
         return match &flags.location {
-            None => open::in_nodes(open::files(input, config, false)?, flags.spread, config),
+            None => {
+                let whole = open::files(input, &open::of_whole(flags.spread, config), false)?;
+                open::in_nodes(whole, flags.spread, config)
+            }
             Some(location) => open::store_in_nodes(location, flags.spread, config),
         };
     }
