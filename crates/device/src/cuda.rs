@@ -154,8 +154,7 @@ impl Cuda {
     }
 
     fn event<'a>(&self, mark: &'a Mark) -> &'a Event {
-        let event = mark.0.downcast_ref::<Event>();
-        let event = event.expect("a mark of another kind of device");
+        let event = any_event(mark);
         self.assert_own(event.context());
         event
     }
@@ -163,6 +162,12 @@ impl Cuda {
     fn assert_own(&self, context: &Arc<Context>) {
         assert!(Arc::ptr_eq(&self.context, context), "of another device");
     }
+}
+
+/// A mark of this card or another one.
+fn any_event(mark: &Mark) -> &Event {
+    let event = mark.0.downcast_ref::<Event>();
+    event.expect("a mark of another kind of device")
 }
 
 /// A recorded program, where it runs, and what it touches.
@@ -254,6 +259,17 @@ fn pinned(staged: &HostRegion) -> &Pinned {
 impl Device for Cuda {
     fn facts(&self) -> &Facts {
         &self.facts
+    }
+
+    fn sees(&self, other: &dyn Device) -> Result<bool, DeviceError> {
+        match other.any().downcast_ref::<Cuda>() {
+            Some(other) => self.context.sees(&other.context),
+            None => Ok(false),
+        }
+    }
+
+    fn any(&self) -> &dyn Any {
+        self
     }
 
     fn free_bytes(&self) -> Result<u64, DeviceError> {
@@ -375,7 +391,7 @@ impl Device for Cuda {
     }
 
     fn follow(&self, on: &Stream, mark: &Mark) -> Result<(), DeviceError> {
-        self.queue(on).follow(self.event(mark))
+        self.queue(on).follow(any_event(mark))
     }
 
     fn elapsed_ms(&self, from: &Mark, to: &Mark) -> Result<f32, DeviceError> {

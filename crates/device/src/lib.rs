@@ -127,6 +127,13 @@ pub trait Device: Send + Sync {
     /// What it is.
     fn facts(&self) -> &Facts;
 
+    /// Lets kernels and copies here reach memory of another device by its addresses, from now on; `false`: they cannot. Whoever uses that keeps
+    /// the other's regions until nothing runs here that may touch them: their drop waits for their own device alone.
+    fn sees(&self, other: &dyn Device) -> Result<bool, DeviceError>;
+
+    /// It, for one of its kind.
+    fn any(&self) -> &dyn Any;
+
     /// Bytes of memory that are free now.
     fn free_bytes(&self) -> Result<u64, DeviceError>;
 
@@ -195,7 +202,7 @@ pub trait Device: Send + Sync {
     /// Waits until it is.
     fn wait(&self, mark: &Mark) -> Result<(), DeviceError>;
 
-    /// Lets what is put into `on` from now on wait for the mark of another stream.
+    /// Lets what is put into `on` from now on wait for the mark of another stream, which may be another device's of its kind.
     fn follow(&self, on: &Stream, mark: &Mark) -> Result<(), DeviceError>;
 
     /// Milliseconds of the device between two marks that have passed; the twin's are 0.

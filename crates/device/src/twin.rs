@@ -12,6 +12,7 @@ use crate::{
     Device, DeviceError, Facts, Graph, HostRegion, Kernel, Launch, Mark, Node, Region, Slice,
     Stream,
 };
+use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -182,6 +183,15 @@ struct Program {
 impl Device for Twin {
     fn facts(&self) -> &Facts {
         &self.facts
+    }
+
+    fn sees(&self, other: &dyn Device) -> Result<bool, DeviceError> {
+        self.call()?;
+        Ok(other.any().is::<Twin>())
+    }
+
+    fn any(&self) -> &dyn Any {
+        self
     }
 
     fn free_bytes(&self) -> Result<u64, DeviceError> {

@@ -5,8 +5,8 @@
 //! fails at: a query is never refused because of it. A device is opened when a query is worth it, beside that query,
 //! and tried again a while after it was lost (`door`).
 //!
-//! Several devices have the same images each. A query begins on the next one in turn that has room, and a very heavy one on all of them:
-//! each takes parts of its seed, as the processors do (`run::beside_devices`).
+//! Several devices have the same images each, or some that see each other have them together: these are behind one door. A query begins on the next
+//! one in turn that has room, and a very heavy one on all of them: each takes parts of its seed, as the processors do (`run::beside_devices`).
 
 mod door;
 mod report;
@@ -19,7 +19,7 @@ use door::{Closed, Door, OpenDevice};
 use explore::Prepared;
 pub use gpu::Memory;
 use gpu::device::DeviceError;
-use gpu::{Expected, Gives, Gpu, GpuError, Outlook, Over, Part, Section};
+use gpu::{CacheOptions, Expected, Gives, Gpu, GpuError, Outlook, Over, Part, Section};
 use query::plan::{Plan, Slot, Step};
 use std::fmt;
 use std::ops::Range;
@@ -75,7 +75,7 @@ pub struct DeviceFigures {
 pub(crate) struct Begun {
     pub(crate) section: Section,
     held: Arc<OpenDevice>,
-    /// Which of the devices it is.
+    /// Behind which door it is.
     number: usize,
 }
 
@@ -97,7 +97,13 @@ pub struct Accelerator {
 
 impl fmt::Debug for Accelerator {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = |door: &Door| door.look().ok().map(|it| it.device.facts().name.clone());
+        let names = |held: Arc<OpenDevice>| {
+            let devices = held.devices.iter();
+            devices
+                .map(|device| device.facts().name.clone())
+                .collect::<Vec<_>>()
+        };
+        let name = |door: &Door| door.look().ok().map(names);
         formatter
             .debug_struct("Accelerator")
             .field("devices", &self.doors.iter().map(name).collect::<Vec<_>>())
@@ -218,7 +224,7 @@ impl Accelerator {
         })
     }
 
-    /// How many devices there are.
+    /// How many there are that have images of their own.
     pub(crate) fn devices(&self) -> usize {
         self.doors.len()
     }
@@ -242,6 +248,7 @@ impl Accelerator {
             steps,
             part: Some(part),
             is_worth: &gains,
+            ..Over::ALL
         };
         self.patiently(most, (number, version), prepared, &over, || {
             self.begin_on(number, version, prepared, &over)
@@ -329,19 +336,27 @@ impl Accelerator {
         version: &Version,
         prepared: &Prepared<'_>,
     ) -> Vec<Begun> {
-        let others = (0..self.doors.len()).filter(|number| *number != begun.number);
+        let own = (begun.number, begun.section.device());
+        let behind = |number: usize| {
+            let held = self.doors[number].look();
+            let count = held.map_or(1, |held| held.devices.len());
+            (0..count).map(move |device| (number, device))
+        };
+        let others = (0..self.doors.len()).flat_map(behind);
+        let others = others.filter(|other| *other != own);
         let same = |other: &Begun| {
             let (one, other) = (&begun.section, &other.section);
             other.covered() == one.covered() && other.seeds() == one.seeds()
         };
-        let over = Over {
-            version: Some(version),
-            ..Over::ALL
+        let begin = |(number, device)| {
+            let over = Over {
+                version: Some(version),
+                device: Some(device),
+                ..Over::ALL
+            };
+            self.begin_on(number, version, prepared, &over).ok()
         };
-        others
-            .filter_map(|number| self.begin_on(number, version, prepared, &over).ok())
-            .filter(same)
-            .collect()
+        others.filter_map(begin).filter(same).collect()
     }
 
     fn begin_on(
@@ -476,10 +491,11 @@ impl OpenDevice {
         }
         // Its memory is wanted back first; sections that run have it until they end.
         *held = None;
-        let gpu = Gpu::new(
-            Arc::clone(&self.device),
+        let gpu = Gpu::of_several(
+            &self.devices,
             Arc::clone(version.base()),
             self.memory,
+            CacheOptions::default(),
         )?;
         let gpu = Arc::new(match pool {
             Some(pool) => {

@@ -1,11 +1,13 @@
-//! Memory of the device for images, taken once and handed out in frames of one length.
+//! Memory of the device for images, taken once and handed out in frames of one length. Of several devices that see each other it is a
+//! region of each, one behind the other.
 //!
 //! A frame holds a page of a segment, or a piece of a run that holds a segment whole. Runs are taken from the beginning and
-//! single frames from the end, so that runs find room as long as there is some.
+//! single frames from the end, so that runs find room as long as there is some. A run lies in one region.
 
 use crate::error::GpuError;
 use device::{Device, Region, Slice};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Where parts begin: lines of the device's memory, and the rank blocks of key indexes. Pages are at least so long.
 pub(crate) const ALIGNMENT: u64 = 256;
@@ -18,7 +20,9 @@ pub(crate) type Holder = u32;
 
 /// See the head of this file.
 pub(crate) struct Arena {
-    region: Region,
+    regions: Vec<Region>,
+    /// Frames of each.
+    each: usize,
     bits: u32,
     held: Vec<Option<Holder>>,
     free: usize,
@@ -27,20 +31,24 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
-    /// Takes so many bytes, in frames of so many bits, or of as many as an arena of that length is well cut into.
+    /// Takes so many bytes of each device, in frames of so many bits, or of as many as an arena of that length is well cut into.
     pub(crate) fn new(
-        device: &dyn Device,
+        devices: &[Arc<dyn Device>],
         bytes: u64,
         bits: Option<u32>,
     ) -> Result<Arena, GpuError> {
         let bits = bits.unwrap_or_else(|| usual_bits(bytes)).max(BITS.0);
-        let count = (bytes >> bits) as usize;
-        if count == 0 {
+        let each = (bytes >> bits) as usize;
+        if each == 0 {
             let page = 1 << bits;
             return Err(GpuError::NoPage { bytes, page });
         }
+        let regions = devices.iter().map(|device| device.region(bytes));
+        let regions = regions.collect::<Result<Vec<_>, _>>()?;
+        let count = each * regions.len();
         Ok(Arena {
-            region: device.region(bytes)?,
+            regions,
+            each,
             bits,
             held: vec![None; count],
             free: count,
@@ -56,6 +64,11 @@ impl Arena {
     /// Frames.
     pub(crate) fn frames(&self) -> usize {
         self.held.len()
+    }
+
+    /// Frames of a run, at most.
+    pub(crate) fn run_max(&self) -> usize {
+        self.each
     }
 
     /// Frames that so many bytes take.
@@ -77,6 +90,9 @@ impl Arena {
     pub(crate) fn run(&self, count: usize, may_go: &dyn Fn(Holder) -> bool) -> Option<usize> {
         let mut length = 0;
         for (frame, held) in self.held.iter().enumerate() {
+            if frame.is_multiple_of(self.each) {
+                length = 0;
+            }
             length = if held.is_none_or(may_go) {
                 length + 1
             } else {
@@ -126,17 +142,54 @@ impl Arena {
 
     /// Where a frame begins, for kernels.
     pub(crate) fn address(&self, frame: usize) -> u64 {
-        self.region.whole().address() + ((frame as u64) << self.bits)
+        let (region, at) = self.place(frame);
+        region.whole().address() + at
     }
 
     /// So many bytes from a frame's beginning on.
     pub(crate) fn slice(&self, frame: usize, bytes: u64) -> Slice {
-        let at = (frame as u64) << self.bits;
-        self.region.slice(at..at + bytes)
+        let (region, at) = self.place(frame);
+        region.slice(at..at + bytes)
+    }
+
+    /// The region of a frame, and the byte of it at which that begins.
+    fn place(&self, frame: usize) -> (&Region, u64) {
+        let region = &self.regions[frame / self.each];
+        (region, ((frame % self.each) as u64) << self.bits)
     }
 }
 
 /// A thousandth of the arena, 1 MiB at most: longer pages are copied no faster and hold more that nobody reads.
 fn usual_bits(bytes: u64) -> u32 {
     (bytes >> 10).max(1).ilog2().clamp(BITS.0, BITS.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use device::twin::Twin;
+
+    #[test]
+    fn a_run_lies_in_the_memory_of_one_device() {
+        let twin = |seed| Twin::new(1 << 20, seed).map(|twin| Arc::new(twin) as Arc<dyn Device>);
+        let devices: Result<Vec<_>, _> = (0..2).map(twin).collect();
+        let Ok(devices) = devices else {
+            eprintln!("SKIPPED: there is no host twin");
+            return;
+        };
+        let mut arena = Arena::new(&devices, 4 << 8, Some(8)).expect("there is memory");
+        assert_eq!((arena.frames(), arena.run_max()), (8, 4));
+        let none = |_| false;
+        assert_eq!(arena.run(5, &none), None, "no device has so many");
+        arena.take_run(0..1, 7);
+        assert_eq!(arena.run(3, &none), Some(1));
+        assert_eq!(arena.run(4, &none), Some(4), "three and one are no four");
+        assert_eq!(arena.run(4, &|holder| holder == 7), Some(0));
+        let behind = |frame: usize| arena.address(frame) - arena.address(frame - 1);
+        assert!([1, 2, 3, 5, 6, 7].map(behind).iter().all(|it| *it == 256));
+        assert_eq!(arena.slice(5, 256).address(), arena.address(5));
+        assert_eq!(arena.take(9), Some(7), "single frames come from the end");
+        arena.release(7..8);
+        assert_eq!(arena.free(), 7 << 8);
+    }
 }

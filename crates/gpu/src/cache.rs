@@ -198,14 +198,15 @@ struct View {
 }
 
 impl Cache {
-    /// Takes the arena. Host memory is taken when it is needed, up to `host` bytes.
+    /// Takes the arena, of devices that see each other: the first of them copies, and its is the table of pages. Host memory is taken when it is needed, up to `host` bytes.
     pub(crate) fn new(
-        device: Arc<dyn Device>,
+        devices: &[Arc<dyn Device>],
         snapshot: Arc<Snapshot>,
         (images, host): (u64, u64),
         options: CacheOptions,
     ) -> Result<Cache, GpuError> {
-        let arena = Arena::new(&*device, images, options.page_bits)?;
+        let device = Arc::clone(&devices[0]);
+        let arena = Arena::new(devices, images, options.page_bits)?;
         let ring = Ring::new(&*device, options.threads, images)?;
         let host = HostPages::new(arena.bits(), host);
         Ok(Cache {
@@ -405,7 +406,7 @@ impl Cache {
         let bytes = entry.outline.bytes();
         let count = self.arena.frames_of(bytes);
         if is_free
-            && count <= self.arena.frames()
+            && count <= self.arena.run_max()
             && let Some(first) = self.room(number, count)
         {
             return self.make_whole(number, first..first + count);

@@ -87,6 +87,16 @@ pub enum GpuError {
         /// Bytes of a page.
         page: u64,
     },
+    /// Devices that are to have images together do not reach each other's memory.
+    #[error(
+        "device {number} does not reach the memory of device {other}, so they have no images together"
+    )]
+    Apart {
+        /// Which of them.
+        number: usize,
+        /// Whose memory.
+        other: usize,
+    },
     /// The program is longer than its arguments may be.
     #[error("the device does not take {steps} steps at once")]
     TooManySteps {

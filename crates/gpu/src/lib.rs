@@ -59,19 +59,20 @@ use store::Snapshot;
 /// How a device's memory is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// Bytes for images of segments.
+    /// Bytes for images of segments, of each device.
     pub images: u64,
     /// Bytes of the host's memory, at most, for pages of segments that have no room there. None is taken before one has none.
     pub host: u64,
     /// Bytes for the tables of one section.
     pub tables: u64,
-    /// Sections that there may be at once.
+    /// Sections that there may be at once, on each device.
     pub sections: usize,
 }
 
-/// A device with the images of one base.
+/// A device with the images of one base; or several that see each other, with one image of each segment: sections run on either, and read what
+/// lies on another by its address.
 pub struct Gpu {
-    device: Arc<dyn Device>,
+    devices: usize,
     snapshot: Arc<Snapshot>,
     cache: Shared,
     rooms: Rooms,
@@ -111,11 +112,28 @@ impl Gpu {
         memory: Memory,
         options: CacheOptions,
     ) -> Result<Gpu, GpuError> {
+        Gpu::of_several(&[device], snapshot, memory, options)
+    }
+
+    /// The same on several devices together; at least one. Refused where one of them does not reach the memory of another.
+    pub fn of_several(
+        devices: &[Arc<dyn Device>],
+        snapshot: Arc<Snapshot>,
+        memory: Memory,
+        options: CacheOptions,
+    ) -> Result<Gpu, GpuError> {
+        for (number, device) in devices.iter().enumerate() {
+            for (other, of) in devices.iter().enumerate() {
+                if number != other && !device.sees(&**of)? {
+                    return Err(GpuError::Apart { number, other });
+                }
+            }
+        }
         let sizes = (memory.images, memory.host);
-        let cache = Cache::new(Arc::clone(&device), Arc::clone(&snapshot), sizes, options)?;
-        let rooms = Rooms::new(&device, memory.sections, memory.tables)?;
+        let cache = Cache::new(devices, Arc::clone(&snapshot), sizes, options)?;
+        let rooms = Rooms::new(devices, memory.sections, memory.tables)?;
         Ok(Gpu {
-            device,
+            devices: devices.len(),
             snapshot,
             cache: Arc::new(SharedCache::new(cache)),
             rooms,
@@ -146,6 +164,11 @@ impl Gpu {
             slots_min,
         };
         self
+    }
+
+    /// How many devices it is on.
+    pub fn devices(&self) -> usize {
+        self.devices
     }
 
     /// The base that it has images of.
@@ -192,7 +215,7 @@ impl Gpu {
         gives: Gives<'_>,
         over: &Over<'_>,
     ) -> Result<Section, GpuError> {
-        let room = self.rooms.take();
+        let room = self.rooms.take(over.device);
         let tables = self.rooms.tables();
         let collapse = |program: &Program| match gives {
             Gives::Rows | Gives::Sum(_) => None,
@@ -218,14 +241,13 @@ impl Gpu {
         program.collapse = collapse(&program);
         room.keep(lease);
         if let Some(ready) = ready {
-            self.device.follow(room.stream(), &ready)?;
+            room.device().follow(room.stream(), &ready)?;
         }
-        let device = Arc::clone(&self.device);
         let sums = match gives {
             Gives::Rows | Gives::Needed => &[],
             Gives::Sum(columns) => columns,
         };
-        Section::new(device, &mut program, (room, self.long_list), sums)
+        Section::new(&mut program, (room, self.long_list), sums)
     }
 
     /// A program over segments that stay where they are, and the mark behind which they are there.

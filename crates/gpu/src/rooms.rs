@@ -33,7 +33,6 @@ pub(crate) struct Rooms {
     /// Bytes for tables in each.
     tables: u64,
     places: Arc<Mutex<Vec<Place>>>,
-    device: Arc<dyn Device>,
 }
 
 /// What may run in a room.
@@ -47,6 +46,9 @@ enum Running {
 
 /// What is in a room.
 struct Place {
+    /// Whose, and which of them it is.
+    device: Arc<dyn Device>,
+    number: usize,
     stream: Stream,
     tables: Region,
     block: Region,
@@ -69,15 +71,17 @@ pub(crate) struct Room {
 }
 
 impl Rooms {
-    /// Takes so many rooms, with so many bytes for tables each.
+    /// Takes so many rooms on each device, with so many bytes for tables each.
     pub(crate) fn new(
-        device: &Arc<dyn Device>,
+        devices: &[Arc<dyn Device>],
         count: usize,
         tables: u64,
     ) -> Result<Rooms, DeviceError> {
-        let reading = || device.stage(reading_bytes(tables));
-        let place = |_| {
+        let place = |(number, device): (usize, &Arc<dyn Device>)| {
+            let reading = || device.stage(reading_bytes(tables));
             Ok(Place {
+                device: Arc::clone(device),
+                number,
                 stream: device.stream()?,
                 tables: device.region(tables)?,
                 block: device.region(ARGUMENT_BYTES)?,
@@ -90,11 +94,11 @@ impl Rooms {
                 lease: None,
             })
         };
-        let places: Vec<Place> = (0..count).map(place).collect::<Result<_, DeviceError>>()?;
+        let all = (0..count).flat_map(|_| devices.iter().enumerate());
+        let places: Vec<Place> = all.map(place).collect::<Result<_, DeviceError>>()?;
         Ok(Rooms {
             tables,
             places: Arc::new(Mutex::new(places)),
-            device: Arc::clone(device),
         })
     }
 
@@ -103,15 +107,26 @@ impl Rooms {
         self.tables
     }
 
-    /// A room, where one is free.
-    pub(crate) fn take(&self) -> Option<Room> {
+    /// A room, where one is free: on this device, or on one that has most of them free.
+    pub(crate) fn take(&self, on: Option<usize>) -> Option<Room> {
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         let has_ended = |place: &Place| match &place.running {
             Running::Nothing => true,
-            Running::Until(mark) => self.device.has_passed(mark).unwrap_or(false),
+            Running::Until(mark) => place.device.has_passed(mark).unwrap_or(false),
             Running::Unknown => false,
         };
-        let free = places.iter().rposition(has_ended)?;
+        let free: Vec<usize> = (0..places.len())
+            .filter(|at| on.is_none_or(|number| places[*at].number == number))
+            .filter(|at| has_ended(&places[*at]))
+            .collect();
+        let beside = |at: &usize| {
+            let number = places[*at].number;
+            free.iter()
+                .filter(|it| places[**it].number == number)
+                .count()
+        };
+        // Of equal ones the last: its graphs were used last.
+        let free = *free.iter().max_by_key(|at| beside(at))?;
         let mut place = places.remove(free);
         place.running = Running::Nothing;
         place.lease = None;
@@ -131,6 +146,16 @@ impl Room {
     /// How what runs in it finds segments, where one of them lies in pages.
     pub(crate) fn pages(&self) -> Option<Pages> {
         self.place().lease.as_ref().and_then(Lease::pages)
+    }
+
+    /// Whose it is.
+    pub(crate) fn device(&self) -> &Arc<dyn Device> {
+        &self.place().device
+    }
+
+    /// Which of the devices that is.
+    pub(crate) fn number(&self) -> usize {
+        self.place().number
     }
 
     /// Where its work is done, in order.

@@ -98,11 +98,11 @@ impl Section {
     /// Gives a program its memory and records its launches; each sums these columns of the last table up. Equal rows stay as they are where there
     /// is no room for the arguments of that.
     pub(crate) fn new(
-        device: Arc<dyn Device>,
         program: &mut Program,
         (mut room, long_list): (Room, u64),
         sums: &[Slot],
     ) -> Result<Section, GpuError> {
+        let device = Arc::clone(room.device());
         let mut writer = Writer::new(program, &room);
         let is_too_long = |writer: &Writer| writer.bytes() + writer.hub_bytes() > ARGUMENT_BYTES;
         if is_too_long(&writer) && program.collapse.take().is_some() {
@@ -154,6 +154,11 @@ impl Section {
             images,
             device,
         })
+    }
+
+    /// Which of the devices it runs on.
+    pub fn device(&self) -> usize {
+        self.room.number()
     }
 
     /// Steps of the plan that it does, from the first on.

@@ -49,15 +49,25 @@ pub fn configured(
     }
     let opener = |at: usize| -> Opener {
         let asked = config.clone();
-        let number = asked.gpu.devices[at];
-        // Each of those that are one card takes its part when a query begins there first.
-        let sharers = asked.gpu.devices.iter();
-        let sharers = sharers.filter(|other| **other == number).count() as u64;
         Box::new(move || {
-            let device = Cuda::open(number)?;
-            let memory = memory(&asked, device.free_bytes()? / sharers);
-            let device: Arc<dyn Device> = Arc::new(device);
-            Ok(Opened { device, memory })
+            let mut opened: Vec<(usize, Arc<dyn Device>)> = Vec::new();
+            let mut free = u64::MAX;
+            for &number in &asked.gpu.devices[at] {
+                // One that stands there twice is one context: others of the same card do not reach its memory.
+                let known = opened.iter().find(|(other, _)| *other == number);
+                let device = match known {
+                    Some((_, device)) => Arc::clone(device),
+                    None => Arc::new(Cuda::open(number)?),
+                };
+                // Each of those that are one card takes its part when a query begins there first.
+                let sharers = asked.gpu.devices.iter().flatten();
+                let sharers = sharers.filter(|other| **other == number).count() as u64;
+                free = free.min(device.free_bytes()? / sharers);
+                opened.push((number, device));
+            }
+            let devices = opened.into_iter().map(|(_, device)| device).collect();
+            let memory = memory(&asked, free);
+            Ok(Opened { devices, memory })
         })
     };
     let openers = (0..config.gpu.devices.len()).map(opener).collect();

@@ -46,10 +46,13 @@ pub fn loaded_with(
 }
 
 /// Devices for tests that take all they can: the host twin, or a card where `SOMERSAULT_DEVICE=cuda` says that there is
-/// one. For even seeds there are two, and queries are shared among them and the processors. None without a C++ compiler, which is said.
+/// one. For even seeds there are two, every other time with one image of the graph together, and queries are shared among them and the processors. None without a C++ compiler, which is said.
 #[allow(dead_code, reason = "each test program uses its own part of this file")]
 pub fn accelerator(seed: u64) -> Option<Arc<Accelerator>> {
     let is_card = std::env::var("SOMERSAULT_DEVICE").is_ok_and(|it| it == "cuda");
+    let card = is_card.then(|| -> Arc<dyn Device> {
+        Arc::new(Cuda::open(0).expect("SOMERSAULT_DEVICE says that there is a card"))
+    });
     let memory = Memory {
         images: 2 << 20,
         host: 16 << 20,
@@ -60,8 +63,8 @@ pub fn accelerator(seed: u64) -> Option<Arc<Accelerator>> {
     let is_shared = seed.is_multiple_of(2);
     let mut devices = Vec::new();
     for number in 0..=u64::from(is_shared) {
-        let device: Arc<dyn Device> = if is_card {
-            Arc::new(Cuda::open(0).expect("SOMERSAULT_DEVICE says that there is a card"))
+        let device: Arc<dyn Device> = if let Some(card) = &card {
+            Arc::clone(card)
         } else {
             match Twin::new(64 << 20, seed + number) {
                 Ok(twin) => Arc::new(twin),
@@ -71,9 +74,15 @@ pub fn accelerator(seed: u64) -> Option<Arc<Accelerator>> {
                 }
             }
         };
-        devices.push(Opened { device, memory });
+        devices.push(device);
     }
-    let accelerator = Accelerator::new(devices, Offload::Always);
+    let opened = if seed.is_multiple_of(4) {
+        vec![Opened { devices, memory }]
+    } else {
+        let one = |device| Opened::one(device, memory);
+        devices.into_iter().map(one).collect()
+    };
+    let accelerator = Accelerator::new(opened, Offload::Always);
     Some(Arc::new(if is_shared {
         accelerator.sharing_all()
     } else {

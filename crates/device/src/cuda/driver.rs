@@ -108,7 +108,10 @@ impl Card {
 }
 
 /// What everything on a device is made in. One of our own, so that its loss is nobody else's.
-pub(super) struct Context(pub(super) Handle<sys::CUctx_st>);
+pub(super) struct Context {
+    pub(super) raw: Handle<sys::CUctx_st>,
+    card: Card,
+}
 
 impl Context {
     pub(super) fn new(card: Card) -> Result<Arc<Context>, DeviceError> {
@@ -118,14 +121,37 @@ impl Context {
         check("make a context", unsafe {
             sys::cuCtxCreate_v2(&raw mut raw, flags, card.0)
         })?;
-        Ok(Arc::new(Context(Handle(raw))))
+        let raw = Handle(raw);
+        Ok(Arc::new(Context { raw, card }))
     }
 
     pub(super) fn bind(&self) -> Result<(), DeviceError> {
         // SAFETY: the context lives as long as `self`.
         check("bind the context", unsafe {
-            sys::cuCtxSetCurrent(self.0.0)
+            sys::cuCtxSetCurrent(self.raw.0)
         })
+    }
+
+    /// Lets this one reach what is made in another, of a card that its own is linked to; `false`: it cannot. Contexts of one card cannot, only a
+    /// context itself.
+    pub(super) fn sees(&self, other: &Context) -> Result<bool, DeviceError> {
+        if self.raw.0 == other.raw.0 {
+            return Ok(true);
+        }
+        let mut can: c_int = 0;
+        // SAFETY: it writes one number, for which there is room.
+        check("tell whether a card reaches another", unsafe {
+            sys::cuDeviceCanAccessPeer(&raw mut can, self.card.0, other.card.0)
+        })?;
+        if can == 0 {
+            return Ok(false);
+        }
+        self.bind()?;
+        // SAFETY: both contexts live, and one of them is bound.
+        match unsafe { sys::cuCtxEnablePeerAccess(other.raw.0, 0) } {
+            sys::CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => Ok(true),
+            code => check("let a card reach another", code).map(|()| true),
+        }
     }
 
     pub(super) fn free_bytes(&self) -> Result<u64, DeviceError> {
@@ -149,6 +175,6 @@ impl Context {
 impl Drop for Context {
     fn drop(&mut self) {
         // SAFETY: nothing made in it is left, all of it holds it. A lost one cannot be given back, which changes nothing.
-        let _ = unsafe { sys::cuCtxDestroy_v2(self.0.0) };
+        let _ = unsafe { sys::cuCtxDestroy_v2(self.raw.0) };
     }
 }

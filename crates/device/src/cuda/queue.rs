@@ -176,7 +176,7 @@ impl Queue {
 
     pub(super) fn follow(&self, event: &Event) -> Result<(), DeviceError> {
         self.context.bind()?;
-        // SAFETY: both live, and the event is one of this context.
+        // SAFETY: both live; the event may be another context's.
         check("wait for another stream", unsafe {
             sys::cuStreamWaitEvent(self.raw.0, event.raw.0, 0)
         })

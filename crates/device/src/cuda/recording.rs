@@ -105,7 +105,7 @@ impl Recording {
                 before,
                 count,
                 &raw const given,
-                self.context.0.0,
+                self.context.raw.0,
             )
         })?;
         self.last = Some(Handle(node));

@@ -32,12 +32,22 @@ const SHUT: [Duration; 3] = [
 /// Between two looks whether somebody else still holds a device that hangs.
 const KEPT: Duration = Duration::from_millis(50);
 
-/// A device that was opened, and how its memory is divided.
+/// A device that was opened, or several that have images together, and how the memory of each is divided.
 pub struct Opened {
-    /// The device.
-    pub device: Arc<dyn Device>,
-    /// The parts of its memory.
+    /// The devices; one at least.
+    pub devices: Vec<Arc<dyn Device>>,
+    /// The parts of the memory of each.
     pub memory: Memory,
+}
+
+impl Opened {
+    /// One device.
+    pub fn one(device: Arc<dyn Device>, memory: Memory) -> Opened {
+        Opened {
+            devices: vec![device],
+            memory,
+        }
+    }
 }
 
 /// Opens a device; called again after the device was lost.
@@ -46,17 +56,17 @@ pub type Opener = Box<dyn Fn() -> Result<Opened, DeviceError> + Send + Sync>;
 /// Is told of failures, a sentence each.
 pub type Teller = Box<dyn Fn(&str) + Send + Sync>;
 
-/// An open device with the images of one base, at most.
+/// An open device, or several together, with the images of one base, at most.
 pub(super) struct OpenDevice {
-    pub(super) device: Arc<dyn Device>,
+    pub(super) devices: Vec<Arc<dyn Device>>,
     pub(super) memory: Memory,
     pub(super) gpu: Mutex<Option<Arc<Gpu>>>,
 }
 
 impl From<Opened> for OpenDevice {
-    fn from(Opened { device, memory }: Opened) -> OpenDevice {
+    fn from(Opened { devices, memory }: Opened) -> OpenDevice {
         OpenDevice {
-            device,
+            devices,
             memory,
             gpu: Mutex::new(None),
         }

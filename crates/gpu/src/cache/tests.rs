@@ -66,7 +66,7 @@ impl Model {
         let (snapshot, keys) = snapshot(&mut random);
         let device = Arc::new(device);
         let shared: Arc<dyn Device> = Arc::<Twin>::clone(&device);
-        let cache = Cache::new(shared, snapshot, (images, host), options);
+        let cache = Cache::new(&[shared], snapshot, (images, host), options);
         let mut cache = cache.expect("there is memory");
         for key in &keys {
             cache.number(*key).expect("the store is sound");
@@ -370,7 +370,7 @@ fn an_arena_below_one_page_is_refused() {
         page_bits: Some(12),
         ..CacheOptions::default()
     };
-    let refused = Cache::new(Arc::new(device), snapshot, (4095, 1 << 20), options);
+    let refused = Cache::new(&[Arc::new(device)], snapshot, (4095, 1 << 20), options);
     let said = refused.err().expect("there is no page").to_string();
     let expected = "the device's memory for images, 4095 bytes, has no room for a page of 4096";
     assert_eq!(said, expected);

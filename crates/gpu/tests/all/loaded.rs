@@ -150,6 +150,7 @@ fn run_query(world: &World, gpu: &Gpu, text: &str, random: &mut Random, share: &
     let end = random.between(start + 1, plan.steps.len());
     let over = Over {
         steps: start..end,
+        device: Some(random.below(gpu.devices())),
         ..world.over()
     };
     let gives = *random.pick(&[Gives::Rows, Gives::Needed]);
@@ -189,8 +190,8 @@ fn run_world(seed: u64, devices: &Devices, share: &mut Share) {
         page_bits: is_paged.then_some(10),
         ..CacheOptions::default()
     };
-    let device = devices.one(seed);
-    let gpu = Gpu::with_options(device, Arc::clone(&world.snapshot), memory, options);
+    let devices = devices.some(seed);
+    let gpu = Gpu::of_several(&devices, Arc::clone(&world.snapshot), memory, options);
     let gpu = gpu
         .expect("there is memory")
         .with_long_lists(*random.pick(&[3, 700]));

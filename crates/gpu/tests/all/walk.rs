@@ -5,7 +5,7 @@ use device::Device;
 use device::cuda::Cuda;
 use device::twin::Twin;
 use explore::{Checksum, Chunk, Environment, Limits, Options, Prepared, Status, Walk, prepare};
-use gpu::{CacheOptions, Gives, Gpu, GpuError, Memory, Section, Traffic};
+use gpu::{CacheOptions, Gives, Gpu, GpuError, Memory, Over, Section, Traffic};
 use query::plan::{Action, Form, Slot};
 use rdf::VertexId;
 use std::collections::BTreeMap;
@@ -39,6 +39,10 @@ struct Share {
     changed: usize,
     /// Queries whose segments had no room.
     no_room: usize,
+    /// Queries that were asked of a device.
+    turn: usize,
+    /// Those that ran on another device than the first.
+    elsewhere: usize,
     /// Steps that the device does not do, by the reason for the first of them.
     ends: BTreeMap<String, usize>,
 }
@@ -183,7 +187,13 @@ fn together(random: &mut Random, patterns: &str, [left, right]: [usize; 2]) -> S
 /// What a device does of a query; none, and why, is put down.
 fn begun(world: &World, gpu: &Gpu, prepared: &Prepared<'_>, share: &mut Share) -> Option<Section> {
     let plan = prepared.plan();
-    match gpu.section_over(prepared, Gives::Needed, &world.over()) {
+    // Each device in turn, where there are several.
+    share.turn += 1;
+    let over = Over {
+        device: (gpu.devices() > 1).then(|| share.turn % gpu.devices()),
+        ..world.over()
+    };
+    match gpu.section_over(prepared, Gives::Needed, &over) {
         Ok(section) => return Some(section),
         // A check of constants that does not hold: nobody walks anything.
         Err(GpuError::Nothing { step: 0, .. })
@@ -236,6 +246,7 @@ fn run_query(world: &World, gpu: &Gpu, text: &str, share: &mut Share) {
     }
     share.covered += section.covered();
     share.collapsed += usize::from(section.makes_equal_rows_one());
+    share.elsewhere += usize::from(section.device() > 0);
     share.changed += usize::from(section.changes() > 0);
     let steps = plan.steps[..section.covered()].iter();
     share.filters += steps
@@ -281,6 +292,12 @@ impl Devices {
         Some(Devices(None))
     }
 
+    /// One, two or three, by the seed.
+    pub fn some(&self, seed: u64) -> Vec<Arc<dyn Device>> {
+        let count = [1, 2, 1, 3, 1][seed as usize % 5];
+        (0..count).map(|number| self.one(seed + number)).collect()
+    }
+
     pub fn one(&self, seed: u64) -> Arc<dyn Device> {
         match &self.0 {
             Some(card) => Arc::<Cuda>::clone(card),
@@ -293,7 +310,7 @@ impl Devices {
 fn run_world(seed: u64, devices: &Devices, share: &mut Share) {
     let mut random = Random::new(seed);
     let world = World::random(&mut random);
-    let device = devices.one(seed);
+    let devices = devices.some(seed);
     let tables = *random.pick(&[4 << 10, 64 << 10, 4 << 20]);
     let memory = Memory {
         images: 64 << 20,
@@ -301,7 +318,8 @@ fn run_world(seed: u64, devices: &Devices, share: &mut Share) {
         tables,
         sections: 2,
     };
-    let gpu = Gpu::new(device, Arc::clone(&world.snapshot), memory);
+    let options = CacheOptions::default();
+    let gpu = Gpu::of_several(&devices, Arc::clone(&world.snapshot), memory, options);
     let long_lists = *random.pick(&[3, 700, 1 << 14]);
     let gpu = gpu.expect("there is memory").with_long_lists(long_lists);
     let gpu = gpu.with_collapses(*random.pick(&[1, 64, 1 << 16]));
@@ -336,6 +354,10 @@ fn random_queries_are_answered_as_on_the_processor() {
     eprintln!(
         "{percent} % of {} steps of patterns on the device, {} filters among them, {} launches; equal rows became one in {} queries, {} looked at changes",
         share.steps, share.filters, share.launches, share.collapsed, share.changed
+    );
+    assert!(
+        share.elsewhere >= 50 || seeds_are_few(),
+        "several devices have images together"
     );
     assert!(
         share.filters >= 20 || seeds_are_few(),
@@ -387,8 +409,8 @@ fn random_queries_are_answered_where_their_segments_have_no_room() {
             sections: 2,
         };
         let gpu = |memory: Memory, options: CacheOptions| {
-            let device = devices.one(seed);
-            let gpu = Gpu::with_options(device, Arc::clone(&world.snapshot), memory, options);
+            let devices = devices.some(seed);
+            let gpu = Gpu::of_several(&devices, Arc::clone(&world.snapshot), memory, options);
             let gpu = gpu.expect("there is memory").with_long_lists(700);
             gpu.with_collapses(64)
         };

@@ -11,8 +11,9 @@ const BYTES_MIN: u64 = 1 << 20;
 pub struct GpuConfig {
     /// Which queries begin there.
     pub offload: Offload,
-    /// Numbers of the cards; one that stands there twice is two devices, with half of the memory each.
-    pub devices: Vec<usize>,
+    /// Numbers of the cards, each by itself or with others that have the graph's data together; one that stands there twice is two devices, with half of
+    /// the memory each.
+    pub devices: Vec<Vec<usize>>,
     /// Bytes of a device's memory for images of segments; `None`: three fifths of what is free.
     pub images_bytes: Option<u64>,
     /// Bytes of this machine's memory, of all devices together, for data that have no room on a device; they are taken when they
@@ -26,7 +27,7 @@ impl Default for GpuConfig {
     fn default() -> GpuConfig {
         GpuConfig {
             offload: Offload::Auto,
-            devices: vec![0],
+            devices: vec![vec![0]],
             images_bytes: None,
             host_bytes: None,
             tables_bytes: None,
@@ -43,9 +44,14 @@ pub(super) fn offload(text: &str) -> Result<Offload, String> {
     }
 }
 
-pub(super) fn devices(text: &str) -> Result<Vec<usize>, String> {
-    let numbers: Result<_, _> = text.split(',').map(|it| it.trim().parse()).collect();
-    numbers.map_err(|_| "expected numbers of cards, as in 0 or 0,1".to_owned())
+/// Cards and, joined by a plus, those that have data together.
+pub(super) fn devices(text: &str) -> Result<Vec<Vec<usize>>, String> {
+    let together = |cards: &str| {
+        let numbers = cards.split('+').map(|it| it.trim().parse());
+        numbers.collect::<Result<Vec<usize>, _>>()
+    };
+    let all: Result<_, _> = text.split(',').map(together).collect();
+    all.map_err(|_| "expected numbers of cards, as in 0 or 0,1 or 0+1".to_owned())
 }
 
 /// A size; `None` for one that follows from a device's memory.

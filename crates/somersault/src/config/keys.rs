@@ -153,7 +153,7 @@ pub const KEYS: [(&str, &str, &str); 44] = [
     (
         "gpu.device",
         "0",
-        "which GPUs, as device status numbers them: 0, or 0,1",
+        "which GPUs, as device status numbers them: 0, or 0,1, or 0+1 for two that hold the data together",
     ),
     (
         "gpu.images",

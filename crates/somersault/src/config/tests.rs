@@ -297,15 +297,15 @@ fn the_gpu_is_for_heavy_queries_unless_somebody_says_otherwise() {
     let config = Layers::new().check(MACHINE).unwrap();
     assert_eq!(config.gpu, GpuConfig::default());
     let automatic = (config.gpu.offload, config.gpu.devices);
-    assert_eq!(automatic, (Offload::Auto, vec![0]));
+    assert_eq!(automatic, (Offload::Auto, vec![vec![0]]));
 
     let mut layers = Layers::new();
-    let text = "[gpu]\nuse = \"always\"\ndevice = \"1, 0\"\nimages = \"2GiB\"\ntables = \"1GiB\"\nhost = \"3GiB\"";
+    let text = "[gpu]\nuse = \"always\"\ndevice = \"1, 0 + 2\"\nimages = \"2GiB\"\ntables = \"1GiB\"\nhost = \"3GiB\"";
     layers.add_file("f", text).unwrap();
     let config = layers.check(MACHINE).unwrap();
     assert_eq!(
         (config.gpu.offload, config.gpu.devices),
-        (Offload::Always, vec![1, 0])
+        (Offload::Always, vec![vec![1], vec![0, 2]])
     );
     let sizes = (config.gpu.images_bytes, config.gpu.tables_bytes);
     assert_eq!(sizes, (Some(2 << 30), Some(1 << 30)));
@@ -316,7 +316,7 @@ fn the_gpu_is_for_heavy_queries_unless_somebody_says_otherwise() {
         (
             "gpu.device",
             "-1",
-            "expected numbers of cards, as in 0 or 0,1",
+            "expected numbers of cards, as in 0 or 0,1 or 0+1",
         ),
         ("gpu.tables", "1KiB", "expected at least 1.0 MiB"),
     ] {

@@ -130,13 +130,11 @@ fn a_changed_seed_is_shared_whatever_call_fails() {
             };
             let first = Arc::new(first.failing(call, as_planned(call % 2 == 0)));
             let devices: [Arc<dyn Device>; 2] = [Arc::clone(&first) as _, Arc::new(second)];
-            let opened = |device| Opened {
-                device,
-                memory: Memory {
-                    tables: 4 << 10,
-                    ..MEMORY
-                },
+            let memory = Memory {
+                tables: 4 << 10,
+                ..MEMORY
             };
+            let opened = |device| Opened::one(device, memory);
             let devices = devices.into_iter().map(opened).collect();
             let accelerator = Accelerator::new(devices, Offload::Always).sharing_all();
             let database = changing_beside(&text, Some(accelerator));

@@ -43,7 +43,7 @@ fn twins(
             Some((which, call, error)) if *which == number => twin.failing(*call, error.clone()),
             _ => twin,
         });
-        Some(Opened { device, memory })
+        Some(Opened::one(device, memory))
     };
     let twins: Option<Vec<Opened>> = (0..count).map(twin).collect();
     if twins.is_none() {

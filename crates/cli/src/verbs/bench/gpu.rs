@@ -49,13 +49,7 @@ pub(super) fn run(flags: &BenchGpu, file: Option<&Path>) -> Outcome {
     );
     // On processors first, which the card must not take queries from.
     let card: Arc<dyn Device> = Arc::new(card);
-    let device = Accelerator::new(
-        vec![Opened {
-            device: Arc::clone(&card),
-            memory,
-        }],
-        Offload::Never,
-    );
+    let device = Accelerator::new(vec![Opened::one(Arc::clone(&card), memory)], Offload::Never);
     let database = open::store_with(&flags.location, &config, device)?;
     database
         .wait_until_verified()
