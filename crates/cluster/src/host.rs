@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// A section of a query that is walked where the vertices are owned that it looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AtHome {
+pub struct HomeSection {
     /// The column of its rows whose vertices are owned here; `None`: none is.
     pub column: Option<Slot>,
     /// Whether it takes of a class the members here, rather than all.
@@ -36,7 +36,7 @@ pub trait Host: Send + Sync + 'static {
     /// What it holds is that budget's.
     fn offloader(
         &self,
-        section: AtHome,
+        section: HomeSection,
         memory: &Arc<dyn MemoryBudget + Send>,
     ) -> Option<Box<dyn Offloader>> {
         let _ = (section, memory);

@@ -32,7 +32,7 @@ use crate::held::{Held, Memory, rows_bytes};
 use crate::home::at_data::{AtData, divided, division};
 use crate::home::share::Share;
 use crate::home::{Home, Homes, Place, Section};
-use crate::host;
+use crate::host::HomeSection;
 use crate::lexicon::RemoteLexicon;
 use crate::message::{Begin, Message, Mode, QueryId, Took};
 use crate::session::Session;
@@ -327,7 +327,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
             Home::Column(slot) => Some(slot),
             Home::Vertex(_) | Home::All => None,
         };
-        let section = host::AtHome {
+        let section = HomeSection {
             column,
             takes_members: section.share == Share::Members,
         };

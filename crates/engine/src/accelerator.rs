@@ -19,7 +19,7 @@ use door::{Closed, Door, OpenDevice};
 use explore::Prepared;
 pub use gpu::Memory;
 use gpu::device::DeviceError;
-use gpu::{CacheOptions, Expected, Gives, Gpu, GpuError, Outlook, Over, Part, Section};
+use gpu::{CacheOptions, Expected, Gives, Gpu, GpuError, Outlook, Over, OwnPart, Section};
 use query::plan::{Plan, Slot, Step};
 use std::fmt;
 use std::ops::Range;
@@ -234,7 +234,7 @@ impl Accelerator {
         &self,
         (number, version): (usize, &Version),
         prepared: &Prepared<'_>,
-        (steps, part): (Range<usize>, Part<'_>),
+        (steps, part): (Range<usize>, OwnPart<'_>),
     ) -> Result<Begun, Stays> {
         let plan = prepared.plan();
         self.wants(plan)?;

@@ -16,15 +16,17 @@
 //!
 //! The cells are `self_cell`'s, whose `unsafe` is its own.
 
+pub mod offload;
+
 use crate::chunk::Chunk;
 use crate::environment::{Environment, Service};
 use crate::error::WalkError;
 use crate::limits::{Limits, MemoryBudget, Stop};
-use crate::offload::{OffloadedWalk, Offloader};
 use crate::options::{Options, Status};
 use crate::prepare::{Prepared, prepare_steps};
 use crate::profile::StepProfile;
 use crate::walk::Walk;
+use offload::{OffloadedWalk, Offloader};
 use oxsdatatypes::DateTime;
 use query::plan::Plan;
 use rdf::{Lexicon, VertexId};

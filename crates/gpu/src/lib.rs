@@ -38,7 +38,7 @@ mod tests;
 pub use cache::{CacheOptions, Expected, Traffic};
 pub use error::{GpuError, NotCovered};
 pub use outlook::{Outlook, Over};
-pub use part::Part;
+pub use part::OwnPart;
 pub use patience::Patience;
 pub use program::Arranged;
 pub use rows::{Piece, Rows};
@@ -225,7 +225,7 @@ impl Gpu {
             Gives::Needed => ProgramCollapse::of(prepared, program.covered, self.collapses),
         };
         let is_worth =
-            |program: &Program| (over.is_worth)(&Outlook::of(program, collapse(program).as_ref()));
+            |program: &Program| (over.is_worth)(&program.outlook(collapse(program).as_ref()));
         let Some(mut room) = room else {
             // Nothing is brought for a query that cannot begin; but one that never can, or gains nothing, is not to wait.
             let (program, _) =

@@ -1,8 +1,6 @@
 //! What a section would do, before anything is brought to the device for it.
 
-use crate::collapse::ProgramCollapse;
-use crate::part::Part;
-use crate::program::Program;
+use crate::part::OwnPart;
 use std::ops::Range;
 use store::delta::Version;
 
@@ -12,7 +10,7 @@ pub struct Over<'o> {
     /// [loaded](crate::Section::load). What ends behind the plan's last step ends there.
     pub steps: Range<usize>,
     /// What the base has of the graph, where that is not all of it.
-    pub part: Option<Part<'o>>,
+    pub part: Option<OwnPart<'o>>,
     /// What is walked, over the base of the device's images: what its layers have changed is brought, too, as long as it is little. `None`:
     /// the base.
     pub version: Option<&'o Version>,
@@ -43,25 +41,10 @@ pub struct Outlook {
     /// Columns of the rows that are read.
     pub columns: usize,
     /// Rows that are expected to be left, where equal ones become one.
-    rows_left: Option<f64>,
+    pub(crate) rows_left: Option<f64>,
 }
 
 impl Outlook {
-    /// What a program does whose equal rows become one so.
-    pub(crate) fn of(program: &Program, collapse: Option<&ProgramCollapse>) -> Outlook {
-        let columns = match program.steps.last() {
-            Some(step) => step.keep.len(),
-            None => usize::from(program.slot.is_some()),
-        };
-        let counts = collapse.is_some_and(|collapse| collapse.counted);
-        Outlook {
-            first: program.first,
-            covered: program.covered,
-            columns: columns + usize::from(counts),
-            rows_left: collapse.map(|collapse| collapse.rows),
-        }
-    }
-
     /// How many rows are expected to be read where its last step is expected to give so many.
     pub fn expected_rows(&self, rows: f64) -> f64 {
         self.rows_left.map_or(rows, |left| rows.min(left))

@@ -9,7 +9,7 @@ use rdf::VertexId;
 
 /// See the head of this file.
 #[derive(Clone, Copy)]
-pub struct Part<'p> {
+pub struct OwnPart<'p> {
     /// Whether all edges of a vertex are here.
     pub owns: &'p dyn Fn(VertexId) -> bool,
     /// The predicate whose lists lie in pieces towards the subjects, each part's own subjects.

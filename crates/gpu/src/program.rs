@@ -34,13 +34,13 @@ use crate::error::{GpuError, NotCovered};
 use crate::image::{Image, Layered};
 use crate::layout;
 use crate::meet::Met;
-use crate::outlook::Over;
-use crate::part::Part;
+use crate::outlook::{Outlook, Over};
+use crate::part::OwnPart;
 use crate::spread::{PARTS_MAX, Spread, Wanted};
 use explore::{Prepared, TagSet};
 use query::plan::{Action, ConstantId, Node, Scope, Side, Slot, Source, Step};
 use rdf::{Direction, Tag, VertexId};
-use seed::Seed;
+use seed::PlanSeed;
 use std::ops::Range;
 use std::sync::Arc;
 use store::delta::Version;
@@ -69,6 +69,23 @@ pub(crate) struct Program {
     pub(crate) arranged: Option<Arranged>,
     /// How equal rows become one at its end.
     pub(crate) collapse: Option<ProgramCollapse>,
+}
+
+impl Program {
+    /// What it does where equal rows become one so.
+    pub(crate) fn outlook(&self, collapse: Option<&ProgramCollapse>) -> Outlook {
+        let columns = match self.steps.last() {
+            Some(step) => step.keep.len(),
+            None => usize::from(self.slot.is_some()),
+        };
+        let counts = collapse.is_some_and(|collapse| collapse.counted);
+        Outlook {
+            first: self.first,
+            covered: self.covered,
+            columns: columns + usize::from(counts),
+            rows_left: collapse.map(|collapse| collapse.rows),
+        }
+    }
 }
 
 /// Where the first column comes from.
@@ -224,22 +241,8 @@ pub(crate) fn compile(
     let plan = &prepared.plan().steps;
     let steps = &plan[..over.steps.end.min(plan.len())];
     let nothing = |step, why| Err(GpuError::Nothing { step, why });
-    let (at, seed) = match over.steps.start {
-        0 => {
-            let at = compiler.decided(steps)?;
-            let seed = steps.get(at).map(|step| compiler.seed(at, step));
-            (at, seed.unwrap_or(Err(NotCovered::End.into())))
-        }
-        start => (start, compiler.loaded(start)),
-    };
-    let seed = match seed {
-        Err(Stop::Why(why)) => return nothing(at, why),
-        Err(Stop::Failed(error)) => return Err(error),
-        Ok(seed) => seed,
-    };
-    // Rows that are loaded are no step's.
-    let first = at + usize::from(over.steps.start == 0);
-    let Seed {
+    let (first, seed) = compiler.begin(over.steps.start, steps)?;
+    let PlanSeed {
         made_of,
         slot,
         met,
@@ -297,7 +300,7 @@ struct Compiler<'c, 'a, 'i> {
     /// What kinds of terms columns may hold, as they were made.
     tags: Vec<(Slot, TagSet)>,
     /// What of the graph there is.
-    part: Option<Part<'c>>,
+    part: Option<OwnPart<'c>>,
     /// Columns whose vertices the part owns.
     owned: Vec<Slot>,
 }

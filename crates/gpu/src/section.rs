@@ -143,7 +143,7 @@ impl Section {
             seed: written.seed,
             columns: written.columns,
             collapsed: written.collapsed,
-            outlook: Outlook::of(program, program.collapse.as_ref()),
+            outlook: program.outlook(program.collapse.as_ref()),
             room,
             covered: program.covered,
             changes: program.changes,

@@ -13,9 +13,9 @@
 
 use crate::accelerator::{Accelerator, Begun, NAP, PATIENCE, STRIP_NS};
 use crate::run::chunk_of;
-use cluster::host::AtHome;
+use cluster::host::HomeSection;
 use explore::{Chunk, Limits, MemoryBudget, Offloaded, Offloader, Prepared, Unfinished, WalkError};
-use gpu::{GpuError, Part, Ran};
+use gpu::{GpuError, OwnPart, Ran};
 use rdf::{NodeCause, NodeError, Placement, VertexId};
 use std::ops::Range;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ impl PartDevice {
     /// It, for a section.
     pub(super) fn offloader(
         self: &Arc<Self>,
-        section: AtHome,
+        section: HomeSection,
         memory: &Memory,
     ) -> Box<dyn Offloader> {
         Box::new(OfSection {
@@ -72,7 +72,7 @@ impl PartDevice {
 
 struct OfSection {
     device: Arc<PartDevice>,
-    section: AtHome,
+    section: HomeSection,
     memory: Memory,
 }
 
@@ -86,7 +86,7 @@ impl Offloader for OfSection {
     ) -> Option<Box<dyn Offloaded>> {
         let device = &self.device;
         let owns = |vertex: VertexId| device.placement.owner(vertex) == device.node;
-        let part = Part {
+        let part = OwnPart {
             owns: &owns,
             in_pieces: device.kind,
             takes_pieces: self.section.takes_members,
@@ -218,9 +218,9 @@ impl Offloaded for OnDevice {
     fn load(&mut self, rows: u64, columns: &[&[VertexId]]) -> Result<(), Unfinished> {
         (self.elements, self.from, self.strip) = (rows, 0, None);
         let loaded = self.begun.section.load(rows, columns);
-        loaded.or_else(|error| {
+        loaded.map_err(|error| {
             self.device.accelerator.note(&self.begun, &error);
-            Err(Unfinished::From(0))
+            Unfinished::From(0)
         })
     }
 

@@ -15,7 +15,7 @@ use crate::budget::{Budget, Pool};
 use crate::federation::{Federation, ServiceClient};
 use crate::options::Options;
 use crate::stop::StopToken;
-use cluster::host::AtHome;
+use cluster::host::HomeSection;
 use cluster::{Host, Span};
 use explore::environment::EachSolution;
 use explore::{MemoryBudget, Offloader, Service, ServiceError, Stop};
@@ -141,7 +141,7 @@ impl Host for PartHost {
 
     fn offloader(
         &self,
-        section: AtHome,
+        section: HomeSection,
         memory: &Arc<dyn MemoryBudget + Send>,
     ) -> Option<Box<dyn Offloader>> {
         let device = self.part_device.get()?;

@@ -5,7 +5,7 @@
 //! pair. A check becomes up to three that belong together. A seed has what came behind what the base has, and a step that takes away
 //! what went.
 
-use super::{Branch, ProgramJoined, ProgramSeed, ProgramStep, Seed, Whose};
+use super::{Branch, PlanSeed, ProgramJoined, ProgramSeed, ProgramStep, Whose};
 use crate::changes::Changes;
 use crate::condition::{Operand, ProgramCheck};
 use crate::image::{Image, Layered};
@@ -182,7 +182,7 @@ pub(super) fn seed(
     images: &Layered,
     (segment, of): (SegmentKey, Option<(VertexId, &Range<u64>)>),
     (step, into): (&Step, Slot),
-) -> Option<Seed> {
+) -> Option<PlanSeed> {
     let changes = images.changes.as_ref()?;
     let all = |edges: &OverlayEdges| 0..edges.rows();
     let [came, went] = match of {
@@ -218,7 +218,7 @@ pub(super) fn seed(
     // Until it was looked at what is taken away.
     let slot = if check.is_some() { Some(into) } else { kept };
     let keep = kept.into_iter().collect();
-    Some(Seed {
+    Some(PlanSeed {
         made_of,
         slot,
         met: None,

@@ -1,4 +1,4 @@
-//! What a program over a part of a graph may look at: lists of which the part has all ([`Part`](crate::Part)).
+//! What a program over a part of a graph may look at: lists of which the part has all ([`OwnPart`](crate::OwnPart)).
 
 use super::Compiler;
 use crate::condition::Operand;

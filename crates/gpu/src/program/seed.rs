@@ -11,7 +11,7 @@ use query::plan::{Action, Node, Slot, Step};
 use std::sync::Arc;
 
 /// What a plan begins with.
-pub(super) struct Seed {
+pub(super) struct PlanSeed {
     pub(super) made_of: ProgramSeed,
     /// Its column, where it is kept.
     pub(super) slot: Option<Slot>,
@@ -23,6 +23,28 @@ pub(super) struct Seed {
 }
 
 impl Compiler<'_, '_, '_> {
+    /// What the program begins with at its first step of these, and the step behind that.
+    pub(super) fn begin(
+        &mut self,
+        start: usize,
+        steps: &[Step],
+    ) -> Result<(usize, PlanSeed), GpuError> {
+        let (at, seed) = match start {
+            0 => {
+                let at = self.decided(steps)?;
+                let seed = steps.get(at).map(|step| self.seed(at, step));
+                (at, seed.unwrap_or(Err(NotCovered::End.into())))
+            }
+            start => (start, self.loaded(start)),
+        };
+        match seed {
+            // Rows that are loaded are no step's.
+            Ok(seed) => Ok((at + usize::from(start == 0), seed)),
+            Err(Stop::Why(why)) => Err(GpuError::Nothing { step: at, why }),
+            Err(Stop::Failed(error)) => Err(error),
+        }
+    }
+
     /// How many checks of two constants the plan begins with, all of which hold: it is their number that comes before the
     /// seed. One that does not hold is no beginning for a device.
     pub(super) fn decided(&mut self, steps: &[Step]) -> Result<usize, GpuError> {
@@ -37,7 +59,7 @@ impl Compiler<'_, '_, '_> {
     }
 
     /// What the plan begins with at this step.
-    pub(super) fn seed(&mut self, at: usize, step: &Step) -> Result<Seed, Stop> {
+    pub(super) fn seed(&mut self, at: usize, step: &Step) -> Result<PlanSeed, Stop> {
         if self.prepared.cut() <= at {
             return Err(NotCovered::Cut.into());
         }
@@ -68,7 +90,7 @@ impl Compiler<'_, '_, '_> {
                 if let Some(seed) = layered::seed(&images, of, (step, into)) {
                     return Ok(seed);
                 }
-                Ok(Seed {
+                Ok(PlanSeed {
                     met: dense.map(|index| (Met::new(&image, index), into)),
                     made_of: ProgramSeed::Rows(image, rows),
                     slot: step.kept(into),
@@ -95,7 +117,7 @@ impl Compiler<'_, '_, '_> {
                     return Ok(seed);
                 }
                 let image = images.base;
-                Ok(Seed {
+                Ok(PlanSeed {
                     met: Some((Met::new(&image, image.segment.index), into)),
                     made_of: ProgramSeed::Keys(image),
                     slot: step.kept(into),
@@ -109,7 +131,7 @@ impl Compiler<'_, '_, '_> {
     }
 
     /// Rows that are loaded, as they come to this step.
-    pub(super) fn loaded(&mut self, step: usize) -> Result<Seed, Stop> {
+    pub(super) fn loaded(&mut self, step: usize) -> Result<PlanSeed, Stop> {
         if self.prepared.cut() <= step {
             return Err(NotCovered::Cut.into());
         }
@@ -123,7 +145,7 @@ impl Compiler<'_, '_, '_> {
         // Whoever loads them may have terms that no store has.
         let tags = columns.iter().map(|slot| (*slot, TagSet::ALL));
         self.tags.extend(tags);
-        Ok(Seed {
+        Ok(PlanSeed {
             made_of: ProgramSeed::Loaded(columns),
             slot: None,
             met: None,

@@ -90,9 +90,8 @@ impl Seeded {
     /// Elements of the whole seed.
     pub(super) fn elements(&self) -> u64 {
         match self {
-            Seeded::Rows { rows, .. } => *rows,
+            Seeded::Rows { rows, .. } | Seeded::Loaded { rows, .. } => *rows,
             Seeded::Keys { keys, .. } => *keys,
-            Seeded::Loaded { rows, .. } => *rows,
         }
     }
 

@@ -80,7 +80,7 @@ struct Before<'p, 'a, V, L> {
 enum Doer<'p, 'a, V, L> {
     Offloaded(Box<dyn Offloaded>),
     /// Those that somebody else did not finish.
-    Here(Walk<'p, 'a, V, L>),
+    Here(Box<Walk<'p, 'a, V, L>>),
     /// Nobody: there is nothing left of them.
     Nobody,
 }
@@ -240,19 +240,14 @@ impl<'p, 'a, V: GraphView, L: Lexicon> OffloadedWalk<'p, 'a, V, L> {
             if self.has_ended {
                 walk.end_input();
             }
-            self.doer = Doer::Here(walk);
+            self.doer = Doer::Here(Box::new(walk));
             return Ok(());
         };
         self.doer = if from < elements {
             let range = from..elements;
-            Doer::Here(Walk::beginning_of_set(
-                prepared,
-                (views, lexicon),
-                limits,
-                options,
-                range,
-                steps.end,
-            )?)
+            let ground = (views, lexicon);
+            let walk = Walk::beginning_of_set(prepared, ground, limits, options, range, steps.end)?;
+            Doer::Here(Box::new(walk))
         } else {
             Doer::Nobody
         };
