@@ -206,6 +206,7 @@ pub(crate) fn write_node_error(error: &NodeError, out: &mut Writer) {
         NodeCause::Policy => 5,
         NodeCause::Remote => 6,
         NodeCause::Fault => 7,
+        NodeCause::Device => 8,
     };
     out.byte(code);
     if let NodeCause::Memory {
@@ -237,6 +238,7 @@ pub(crate) fn read_node_error(from: &mut Reader<'_>) -> Result<NodeError, Malfor
         5 => NodeCause::Policy,
         6 => NodeCause::Remote,
         7 => NodeCause::Fault,
+        8 => NodeCause::Device,
         _ => return Err(from.malformed("a failure of no kind")),
     };
     Ok(NodeError {

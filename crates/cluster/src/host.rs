@@ -2,7 +2,7 @@
 
 use crate::run::span::Span;
 use explore::{MemoryBudget, Offloader, Service, Stop};
-use query::plan::Slot;
+use query::plan::{Plan, Slot};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,14 +32,15 @@ pub trait Host: Send + Sync + 'static {
     /// block.
     fn wake(&self);
 
-    /// Who may do the first steps of such a section in the walk's stead: a device that has this node's part. By default nobody.
+    /// Who may do the first steps of such a section of a plan in the walk's stead: a device that has this node's part. By default nobody.
     /// What it holds is that budget's.
     fn offloader(
         &self,
+        plan: &Plan,
         section: HomeSection,
         memory: &Arc<dyn MemoryBudget + Send>,
     ) -> Option<Box<dyn Offloader>> {
-        let _ = (section, memory);
+        let _ = (plan, section, memory);
         None
     }
 

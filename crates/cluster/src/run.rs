@@ -332,7 +332,8 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
             takes_members: section.share == Share::Members,
         };
         let memory = &self.materials.memory;
-        self.scheduler.host().offloader(section, memory)
+        let plan = &self.materials.plan;
+        self.scheduler.host().offloader(plan, section, memory)
     }
 
     /// Notes that a table goes to a section of a node; `false`: there is no room, and `blocked` will be told when there is.

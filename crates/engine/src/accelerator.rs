@@ -20,7 +20,7 @@ use explore::Prepared;
 pub use gpu::Memory;
 use gpu::device::DeviceError;
 use gpu::{CacheOptions, Expected, Gives, Gpu, GpuError, Outlook, Over, OwnPart, Section};
-use query::plan::{Plan, Slot, Step};
+use query::plan::{Action, Plan, Slot, Step};
 use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -45,6 +45,9 @@ pub(crate) const STRIP_NS: f64 = 2e7;
 
 /// The same of a first strip, which only estimates tell of: they may be a thousand times too low before it is taken for a hang.
 const FIRST_STRIP_NS: f64 = 2e6;
+
+/// Rows of a table that are walked at once, whatever is expected of them.
+const TABLE_MIN: u64 = 256;
 
 /// How long a strip may take, which is made to take some milliseconds. A device that needs longer is taken for lost.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
@@ -229,19 +232,27 @@ impl Accelerator {
         self.doors.len()
     }
 
-    /// The beginning of some steps over a part of a graph for one of the devices, or why the processors are to walk them.
+    /// Whether sections of a plan may be for a device: it may be worth it, and does not choose among its rows.
+    pub(crate) fn is_for_sections_of(&self, plan: &Plan) -> bool {
+        let chooses = |step: &Step| match &step.action {
+            Action::Slice { .. } => true,
+            Action::Order { limit, .. } => limit.is_some(),
+            _ => false,
+        };
+        let is_always = self.offload == Offload::Always;
+        self.wants(plan).is_ok() && (is_always || !plan.steps.iter().any(chooses))
+    }
+
+    /// The beginning of some steps over a part of a graph, of so many, for one of the devices, or why the processors are to walk them.
     pub(crate) fn begin_section(
         &self,
         (number, version): (usize, &Version),
         prepared: &Prepared<'_>,
         (steps, part): (Range<usize>, OwnPart<'_>),
+        parts: u16,
     ) -> Result<Begun, Stays> {
         let plan = prepared.plan();
-        self.wants(plan)?;
-        if self.offload == Offload::Auto && prepared.chooses_rows() {
-            return Err(Stays::ChoosesRows);
-        }
-        let gains = |outlook: &Outlook| self.gains(outlook, plan, 1);
+        let gains = |outlook: &Outlook| self.gains(outlook, plan, (1, parts));
         let most = longest_wait(&plan.steps[steps.clone()], 1);
         let over = Over {
             version: Some(version),
@@ -304,7 +315,7 @@ impl Accelerator {
         let mut stays = Stays::Never;
         for at in 0..self.doors.len() {
             let number = (turn + at) % self.doors.len();
-            let gains = |outlook: &Outlook| self.gains(outlook, prepared.plan(), workers);
+            let gains = |outlook: &Outlook| self.gains(outlook, prepared.plan(), (workers, 1));
             let over = Over {
                 version: Some(version),
                 is_worth: &gains,
@@ -373,10 +384,16 @@ impl Accelerator {
         })?;
         match self.section_of(&held, version, prepared, (Gives::Needed, over)) {
             Ok(mut section) => {
-                let (_, expected) = expected_ns(section.outlook(), prepared.plan());
-                if expected > FIRST_STRIP_NS && section.loads().is_none() {
-                    let part = section.seeds() as f64 * FIRST_STRIP_NS / expected;
-                    section.limit(part as u64);
+                let plan = prepared.plan();
+                let (_, expected) = expected_ns(section.outlook(), plan, 1);
+                // Of a table, as of all rows that are expected to come.
+                let before = section.outlook().first.checked_sub(1);
+                let elements = before.map_or(section.seeds() as f64, |step| {
+                    plan.steps[step].estimate.rows
+                });
+                if expected > FIRST_STRIP_NS {
+                    let part = elements * FIRST_STRIP_NS / expected;
+                    section.limit((part as u64).max(TABLE_MIN * u64::from(before.is_some())));
                 }
                 Ok(Begun {
                     section,
@@ -392,12 +409,12 @@ impl Accelerator {
         }
     }
 
-    /// Whether a section's steps are expected to be done sooner there than by so many threads.
-    fn gains(&self, outlook: &Outlook, plan: &Plan, workers: usize) -> bool {
+    /// Whether a section's steps are expected to be done sooner there than by so many threads, each of so many parts of the graph alike.
+    fn gains(&self, outlook: &Outlook, plan: &Plan, (workers, parts): (usize, u16)) -> bool {
         if self.offload == Offload::Always {
             return true;
         }
-        let (cost_ns, device_ns) = expected_ns(outlook, plan);
+        let (cost_ns, device_ns) = expected_ns(outlook, plan, parts);
         device_ns < cost_ns / workers.max(1) as f64
     }
 
@@ -509,15 +526,19 @@ impl OpenDevice {
     }
 }
 
-/// What a section's steps are expected to take, in nanoseconds: on one thread, and on the device.
-fn expected_ns(outlook: &Outlook, plan: &Plan) -> (f64, f64) {
+/// What a section's steps are expected to take over one of so many parts of the graph, in nanoseconds: on one thread, and on the device.
+fn expected_ns(outlook: &Outlook, plan: &Plan, parts: u16) -> (f64, f64) {
     let covered = &plan.steps[outlook.first..outlook.covered];
+    let share = 1.0 / f64::from(parts);
     let cost_ns: f64 = covered.iter().map(|step| step.estimate.cost_ns).sum();
+    let cost_ns = cost_ns * share;
     let rows = covered.last().map_or(0.0, |step| step.estimate.rows);
-    let cells = outlook.expected_rows(rows) * outlook.columns as f64;
+    let cells = outlook.expected_rows(rows) * outlook.columns as f64 * share;
     let before = outlook.first.checked_sub(1).map(|step| &plan.steps[step]);
     // Each table that is loaded is a launch of its own.
-    let tables = before.map_or(0.0, |step| step.estimate.rows * report::TABLES_A_ROW);
+    let tables = before.map_or(0.0, |step| {
+        step.estimate.rows * report::TABLES_A_ROW * share
+    });
     (cost_ns, report::device_ns(cost_ns, cells, tables))
 }
 

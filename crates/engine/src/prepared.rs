@@ -267,6 +267,10 @@ impl Query {
             return;
         };
         let Some(answered) = &self.answered else {
+            if self.graph.parts.is_some() {
+                // Nodes decide that, section by section.
+                return;
+            }
             outline.device = accelerator.outlook(&self.plan);
             return;
         };

@@ -247,7 +247,7 @@ impl<V: GraphView, L: Lexicon> Walking for OffloadedWalk<'_, '_, V, L> {
     }
 
     fn rows_wanted(&self) -> Option<u64> {
-        OffloadedWalk::rows_wanted(self)
+        Some(OffloadedWalk::rows_wanted(self))
     }
 }
 

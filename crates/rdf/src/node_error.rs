@@ -28,6 +28,8 @@ pub enum NodeCause {
     Policy,
     /// Somebody outside the cluster, whom it had to ask, gave no answer.
     Remote,
+    /// Its GPU failed half way; asked again, its processors answer.
+    Device,
     /// A bug of ours.
     Fault,
 }

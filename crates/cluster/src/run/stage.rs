@@ -14,7 +14,7 @@ use explore::Execution;
 use query::wire::Rows;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 pub(super) const IDLE: u8 = 0;
@@ -105,9 +105,13 @@ impl Stage {
         lock(&self.work).execution.as_ref().map(show)
     }
 
-    /// Frees what it holds.
+    /// Frees what it holds, of a query that is over. What is worked on now is freed by who works on it, and nobody waits for that.
     pub(crate) fn clear(&self) {
         *lock(&self.inbox) = Inbox::default();
-        *lock(&self.work) = Work::default();
+        match self.work.try_lock() {
+            Ok(mut work) => *work = Work::default(),
+            Err(TryLockError::Poisoned(work)) => *work.into_inner() = Work::default(),
+            Err(TryLockError::WouldBlock) => {}
+        }
     }
 }

@@ -53,6 +53,10 @@ impl Stage {
                 Advance::Over
             }
         };
+        if run.halt.is_over() {
+            // Who ended the query may have come by meanwhile.
+            self.clear();
+        }
         if let Advance::Waits(ticket) = advanced {
             // Not for longer than the query is there: a journey may take seconds to fail.
             let waiting = Arc::downgrade(run);

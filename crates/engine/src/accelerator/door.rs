@@ -176,22 +176,24 @@ impl Door {
         Err(Closed::Opening)
     }
 
-    /// The device does not answer any more: it is forgotten, unless it was already.
-    pub(super) fn lose(&self, lost: &Arc<OpenDevice>, error: &DeviceError) {
-        let is_open = matches!(&*self.inner.locked(), State::Open(held) if Arc::ptr_eq(held, lost));
-        if is_open {
-            let again = match self.inner.opener {
-                Some(_) => Again::Later,
-                None => Again::Never,
-            };
-            self.inner.shut(error.to_string(), again);
-        }
+    /// The device does not answer any more: it is forgotten; `false`: it was already.
+    pub(super) fn lose(&self, lost: &Arc<OpenDevice>, error: &DeviceError) -> bool {
+        let again = match self.inner.opener {
+            Some(_) => Again::Later,
+            None => Again::Never,
+        };
+        let is_open = |state: &State| matches!(state, State::Open(held) if Arc::ptr_eq(held, lost));
+        self.inner.shut_if(is_open, error.to_string(), again)
     }
 
     /// The same of a device that hangs. Giving its memory back waits for it, so a thread of its own has the last hold of it: queries let go
     /// of it and go on.
     pub(super) fn lose_hanging(&self, lost: &Arc<OpenDevice>, error: &DeviceError) {
         let last = Arc::clone(lost);
+        if !self.lose(lost, error) {
+            // Whoever was first waits for all others; two would wait for each other.
+            return;
+        }
         let keeping = Builder::new().name("device".to_owned()).spawn(move || {
             while Arc::strong_count(&last) > 1 {
                 std::thread::sleep(KEPT);
@@ -199,7 +201,6 @@ impl Door {
         });
         // Without a thread the last query waits.
         drop(keeping);
-        self.lose(lost, error);
     }
 
     /// Tells of a failure after which the device works on.
@@ -239,7 +240,12 @@ impl Inner {
         }
     }
 
-    fn shut(&self, mut what: String, again: Again) {
+    fn shut(&self, what: String, again: Again) {
+        self.shut_if(|_| true, what, again);
+    }
+
+    /// The same if the state is this; whether it was.
+    fn shut_if(&self, is_so: impl Fn(&State) -> bool, mut what: String, again: Again) -> bool {
         what.push_str("; the processors serve all queries");
         let until = match again {
             Again::Never => None,
@@ -253,9 +259,16 @@ impl Inner {
             }
         };
         // What it held goes outside the lock: giving memory back asks the driver.
-        let before = std::mem::replace(&mut *self.locked(), State::Shut(until));
+        let before = {
+            let mut state = self.locked();
+            if !is_so(&state) {
+                return false;
+            }
+            std::mem::replace(&mut *state, State::Shut(until))
+        };
         drop(before);
         self.tell(&what);
+        true
     }
 
     fn tell(&self, what: &str) {

@@ -9,19 +9,26 @@
 //! one part (section 5: a process a card). A section that is walked in place, or looks at what others have, stays on the processors, and so
 //! does one that is not worth it.
 //!
-//! A worker of the node waits for its device: for a strip, some milliseconds at most.
+//! A worker of the node waits for its device: for a strip, two milliseconds or so. Between two of them others have their turn, as between two calls of
+//! a walk.
 
-use crate::accelerator::{Accelerator, Begun, NAP, PATIENCE, STRIP_NS};
+use crate::accelerator::{Accelerator, Begun, NAP, PATIENCE};
 use crate::run::chunk_of;
 use cluster::host::HomeSection;
-use explore::{Chunk, Limits, MemoryBudget, Offloaded, Offloader, Prepared, Unfinished, WalkError};
+use explore::{
+    Came, Chunk, Limits, MemoryBudget, Offloaded, Offloader, Prepared, Unfinished, WalkError,
+};
 use gpu::{GpuError, OwnPart, Ran};
+use query::plan::Plan;
 use rdf::{NodeCause, NodeError, Placement, VertexId};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 use store::delta::Version;
 use store::view::ViewError;
+
+/// Nanoseconds that a strip is to take: the worker that waits for it works for all queries, and for whoever asked them.
+const STRIP_NS: f64 = 2e6;
 
 /// Who grants memory.
 type Memory = Arc<dyn MemoryBudget + Send>;
@@ -56,16 +63,20 @@ impl PartDevice {
         })
     }
 
-    /// It, for a section.
+    /// It, for a section of a plan that may be worth it.
     pub(super) fn offloader(
         self: &Arc<Self>,
+        plan: &Plan,
         section: HomeSection,
         memory: &Memory,
-    ) -> Box<dyn Offloader> {
-        Box::new(OfSection {
-            device: Arc::clone(self),
-            section,
-            memory: Arc::clone(memory),
+    ) -> Option<Box<dyn Offloader>> {
+        self.accelerator.is_for_sections_of(plan).then(|| {
+            let of_section: Box<dyn Offloader> = Box::new(OfSection {
+                device: Arc::clone(self),
+                section,
+                memory: Arc::clone(memory),
+            });
+            of_section
         })
     }
 }
@@ -93,9 +104,10 @@ impl Offloader for OfSection {
             at: self.section.column,
         };
         let of = (device.number, &device.part);
+        let nodes = device.placement.nodes();
         let begun = device
             .accelerator
-            .begin_section(of, prepared, (steps, part))
+            .begin_section(of, prepared, (steps, part), nodes)
             .ok()?;
         let is_seed = |seed| begun.section.arranged().is_none() && begun.section.seeds() == seed;
         if !seed.is_none_or(is_seed) {
@@ -114,6 +126,7 @@ impl Offloader for OfSection {
             bytes,
             from: 0,
             strip: None,
+            walked: 0,
         }))
     }
 }
@@ -139,6 +152,8 @@ struct OnDevice {
     /// The first of them that no strip had yet.
     from: u64,
     strip: Option<Strip>,
+    /// Rows that its last step gave so far.
+    walked: u64,
 }
 
 impl Drop for OnDevice {
@@ -199,7 +214,7 @@ impl OnDevice {
     fn lost(&self, error: &GpuError) -> WalkError {
         let error = NodeError {
             node: self.device.node,
-            cause: NodeCause::Away,
+            cause: NodeCause::Device,
             what: format!("its device failed while its rows were read: {error}"),
         };
         ViewError::Elsewhere(Box::new(error)).into()
@@ -224,35 +239,34 @@ impl Offloaded for OnDevice {
         })
     }
 
-    fn next(&mut self, limits: Limits<'_>) -> Result<Option<Chunk>, Unfinished> {
-        loop {
-            if let Some(rows) = self.piece(limits)? {
-                return Ok(Some(rows));
+    fn next(&mut self, limits: Limits<'_>) -> Result<Came, Unfinished> {
+        if let Some(rows) = self.piece(limits)? {
+            return Ok(Came::Rows(rows));
+        }
+        if self.from == self.elements {
+            return Ok(Came::Done);
+        }
+        limits.check().map_err(Unfinished::Ended)?;
+        let (start, since) = (self.from, Instant::now());
+        let within = start..self.elements;
+        match self.begun.section.next(within, &mut patience(limits)) {
+            Ok((ran, to)) => {
+                (self.from, self.walked) = (to, self.walked + ran.walked);
+                self.strip = Some(Strip {
+                    ran,
+                    start,
+                    given: 0,
+                });
+                let took = since.elapsed().as_nanos().max(1) as f64;
+                let fair = (to - start) as f64 * STRIP_NS / took;
+                self.begun.section.limit(fair as u64);
+                Ok(Came::Nothing)
             }
-            if self.from == self.elements {
-                return Ok(None);
-            }
-            limits.check().map_err(Unfinished::Ended)?;
-            let (start, since) = (self.from, Instant::now());
-            let within = start..self.elements;
-            match self.begun.section.next(within, &mut patience(limits)) {
-                Ok((ran, to)) => {
-                    self.from = to;
-                    self.strip = Some(Strip {
-                        ran,
-                        start,
-                        given: 0,
-                    });
-                    let took = since.elapsed().as_nanos().max(1) as f64;
-                    let fair = (to - start) as f64 * STRIP_NS / took;
-                    self.begun.section.limit(fair as u64);
-                }
-                Err(error) => return self.failed(&error, limits, Some(start)),
-            }
+            Err(error) => self.failed(&error, limits, Some(start)),
         }
     }
 
-    fn strips(&self) -> u64 {
-        self.begun.section.launches()
+    fn did(&self) -> (u64, u64) {
+        (self.begun.section.launches(), self.walked)
     }
 }

@@ -20,6 +20,7 @@ use cluster::{Host, Span};
 use explore::environment::EachSolution;
 use explore::{MemoryBudget, Offloader, Service, ServiceError, Stop};
 use fabric::Event;
+use query::plan::Plan;
 use rdf::{Placement, VertexId};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
@@ -97,6 +98,9 @@ impl PartHost {
         number: usize,
     ) -> Arc<PartHost> {
         let device = options.accelerator.as_ref();
+        if let Some(device) = device {
+            device.draw_on(pool);
+        }
         Arc::new(PartHost {
             pool: Arc::clone(pool),
             client: options.service.clone(),
@@ -141,11 +145,11 @@ impl Host for PartHost {
 
     fn offloader(
         &self,
+        plan: &Plan,
         section: HomeSection,
         memory: &Arc<dyn MemoryBudget + Send>,
     ) -> Option<Box<dyn Offloader>> {
-        let device = self.part_device.get()?;
-        Some(device.offloader(section, memory))
+        self.part_device.get()?.offloader(plan, section, memory)
     }
 
     fn wake(&self) {

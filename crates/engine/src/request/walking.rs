@@ -111,6 +111,8 @@ fn elsewhere(error: &NodeError) -> QueryError {
         NodeCause::Unsupported => QueryError::new(Kind::Unsupported, error),
         NodeCause::Policy => service_refused(error),
         NodeCause::Remote => QueryError::new(Kind::Remote, error),
+        NodeCause::Device => QueryError::new(Kind::Unavailable, error)
+            .with_hint("ask again: the processors answer then"),
         NodeCause::Fault => QueryError::new(Kind::Internal, error),
     };
     failure.node = Some(error.node);
@@ -255,6 +257,7 @@ mod tests {
             (NodeCause::Unsupported, Kind::Unsupported),
             (NodeCause::Policy, Kind::Policy),
             (NodeCause::Remote, Kind::Remote),
+            (NodeCause::Device, Kind::Unavailable),
             (NodeCause::Fault, Kind::Internal),
         ];
         for (cause, kind) in causes {

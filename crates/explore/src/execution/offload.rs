@@ -36,7 +36,7 @@ pub trait Offloader: Send + Sync {
     ) -> Option<Box<dyn Offloaded>>;
 }
 
-/// First steps that somebody does.
+/// First steps that somebody does, over a seed or over one table after the other.
 pub trait Offloaded: Send {
     /// The step behind the last one that it does, which is one of the section's or the end of it.
     fn covered(&self) -> usize;
@@ -47,11 +47,22 @@ pub trait Offloaded: Send {
     /// Takes rows with these columns, those before its first step. It has [given](Offloaded::next) all rows of those before.
     fn load(&mut self, rows: u64, columns: &[&[VertexId]]) -> Result<(), Unfinished>;
 
-    /// The next rows; `None`: there are no more, of the seed or of what was loaded last.
-    fn next(&mut self, limits: Limits<'_>) -> Result<Option<Chunk>, Unfinished>;
+    /// Goes on for some milliseconds at most.
+    fn next(&mut self, limits: Limits<'_>) -> Result<Came, Unfinished>;
 
-    /// Times that it was set to work.
-    fn strips(&self) -> u64;
+    /// Times that it was set to work, and rows that its last step gave, equal ones that came as one each for itself.
+    fn did(&self) -> (u64, u64);
+}
+
+/// What came of somebody else's going on.
+#[derive(Debug)]
+pub enum Came {
+    /// Rows.
+    Rows(Chunk),
+    /// No rows; it is to go on.
+    Nothing,
+    /// All of the seed, or of what was loaded last, is done.
+    Done,
 }
 
 /// What became of a walk that somebody else did not bring to its end.
@@ -65,24 +76,27 @@ pub enum Unfinished {
 
 /// What of a section stands before what is walked here.
 struct Before<'p, 'a, V, L> {
+    offloader: &'a dyn Offloader,
     prepared: &'p Prepared<'a>,
     views: Views<'a, V>,
     lexicon: &'a L,
     limits: Limits<'a>,
     options: Options<'p>,
-    start: usize,
+    steps: Range<usize>,
     covered: usize,
     /// Elements of the plan's seed, where it begins there.
     seed: Option<u64>,
 }
 
-/// Who does the first steps.
+/// Who does the first steps of what is in hand.
 enum Doer<'p, 'a, V, L> {
     Offloaded(Box<dyn Offloaded>),
-    /// Those that somebody else did not finish.
+    /// Here, what somebody else did not finish or begin.
     Here(Box<Walk<'p, 'a, V, L>>),
-    /// Nobody: there is nothing left of them.
+    /// Nothing is in hand.
     Nobody,
+    /// There is nothing more for them, whatever comes.
+    Over,
 }
 
 /// Rows that were pushed, and the range of them that was loaded last.
@@ -92,14 +106,29 @@ struct InHand {
     loaded: Range<u64>,
 }
 
+/// Rows of somebody else's, and how many of them were walked on with.
+struct Piece {
+    rows: u64,
+    columns: Vec<(Slot, Vec<VertexId>)>,
+    counts: Option<Vec<u64>>,
+    given: u64,
+}
+
 /// See the head of this file.
+///
+/// Who does the first steps of a table is let go when that is done: a device has room for few.
 pub(crate) struct OffloadedWalk<'p, 'a, V, L> {
     before: Before<'p, 'a, V, L>,
     doer: Doer<'p, 'a, V, L>,
+    /// The walk of what was pushed and nobody else did, while it has nothing to do.
+    idle: Option<Box<Walk<'p, 'a, V, L>>>,
     in_hand: Option<InHand>,
+    piece: Option<Piece>,
     rest: Walk<'p, 'a, V, L>,
     has_ended: bool,
-    /// What the first steps did, and how often somebody else was set to work.
+    /// Rows that are best pushed at once, as was said last.
+    rows_max: u64,
+    /// What the first steps did elsewhere, and how often somebody was set to work.
     did: Vec<StepProfile>,
     strips: u64,
 }
@@ -107,7 +136,7 @@ pub(crate) struct OffloadedWalk<'p, 'a, V, L> {
 impl<'p, 'a, V: GraphView, L: Lexicon> OffloadedWalk<'p, 'a, V, L> {
     /// A walk of these steps, if somebody does the first of them.
     pub(crate) fn begun(
-        offloader: &dyn Offloader,
+        offloader: &'a dyn Offloader,
         prepared: &'p Prepared<'a>,
         (views, lexicon): (Views<'a, V>, &'a L),
         limits: Limits<'a>,
@@ -126,7 +155,7 @@ impl<'p, 'a, V: GraphView, L: Lexicon> OffloadedWalk<'p, 'a, V, L> {
             _ => None,
         };
         let begun = offloader.begin(prepared, steps.clone(), seed, limits)?;
-        let covered = begun.covered();
+        let (covered, rows_max) = (begun.covered(), begun.rows_max());
         assert!(
             steps.start < covered && covered <= steps.end,
             "it does some of the steps, and no others"
@@ -137,26 +166,33 @@ impl<'p, 'a, V: GraphView, L: Lexicon> OffloadedWalk<'p, 'a, V, L> {
         Some(OffloadedWalk {
             did: vec![StepProfile::default(); covered - steps.start],
             before: Before {
+                offloader,
                 prepared,
                 views,
                 lexicon,
                 limits,
                 options,
-                start: steps.start,
+                steps,
                 covered,
                 seed,
             },
-            doer: Doer::Offloaded(begun),
+            // Rows are not there yet: it begins again when they are.
+            doer: seed.map_or(Doer::Nobody, |_| Doer::Offloaded(begun)),
+            idle: None,
             in_hand: None,
+            piece: None,
             rest,
             has_ended: false,
+            rows_max,
             strips: 0,
         })
     }
 
     pub(crate) fn next(&mut self, out: &mut Chunk) -> Result<Status, WalkError> {
+        let mut has_gone_on = false;
         loop {
             match self.rest.next(out)? {
+                Status::Starved if has_gone_on => return Ok(Status::Yield),
                 Status::Starved => {}
                 status => return Ok(status),
             }
@@ -166,115 +202,167 @@ impl<'p, 'a, V: GraphView, L: Lexicon> OffloadedWalk<'p, 'a, V, L> {
                 Status::Done => self.rest.end_input(),
                 status => return Ok(status),
             }
+            has_gone_on = true;
         }
     }
 
     /// The next rows of the first steps.
     fn first_steps(&mut self, out: &mut Chunk) -> Result<Status, WalkError> {
-        match &mut self.doer {
-            Doer::Here(walk) => return walk.next(out),
-            Doer::Nobody => return Ok(Status::Done),
-            Doer::Offloaded(_) => {}
+        if let Some(rows) = self.next_of_piece() {
+            *out = rows;
+            return Ok(Status::Rows);
         }
-        match self.offloaded() {
-            Ok(Some(rows)) => {
-                *out = rows;
-                Ok(Status::Rows)
+        match &mut self.doer {
+            Doer::Here(walk) => {
+                let status = walk.next(out)?;
+                if status == Status::Starved {
+                    self.rests();
+                }
+                Ok(status)
             }
-            Ok(None) if self.before.seed.is_some() || self.has_ended => Ok(Status::Done),
-            Ok(None) => Ok(Status::Starved),
-            Err(Unfinished::From(from)) => {
-                self.take_over(from)?;
-                Ok(Status::Yield)
-            }
-            Err(Unfinished::Ended(error)) => Err(error),
+            Doer::Over => Ok(Status::Done),
+            Doer::Nobody if self.has_ended => Ok(Status::Done),
+            Doer::Nobody => Ok(Status::Starved),
+            Doer::Offloaded(_) => match self.offloaded() {
+                Ok(()) => Ok(Status::Yield),
+                Err(Unfinished::From(from)) => {
+                    self.take_over(from)?;
+                    Ok(Status::Yield)
+                }
+                Err(Unfinished::Ended(error)) => Err(error),
+            },
         }
     }
 
-    /// The next rows of what somebody else does.
-    fn offloaded(&mut self) -> Result<Option<Chunk>, Unfinished> {
+    /// The walk here has nothing to do until rows are pushed.
+    fn rests(&mut self) {
+        if let Doer::Here(walk) = std::mem::replace(&mut self.doer, Doer::Nobody) {
+            self.idle = Some(walk);
+        }
+    }
+
+    /// Lets somebody else go on: rows are a piece then.
+    fn offloaded(&mut self) -> Result<(), Unfinished> {
         let Doer::Offloaded(doer) = &mut self.doer else {
             unreachable!("the caller has looked");
         };
         let clock = self.before.options.clock;
         let last = self.did.last_mut().expect("it does a step at least");
-        loop {
-            if let Some(in_hand) = &self.in_hand
-                && in_hand.loaded.is_empty()
-            {
-                return Ok(None);
-            }
-            let (since, strips) = (clock.map(|clock| clock()), doer.strips());
-            let next = doer.next(self.before.limits);
-            self.strips += doer.strips() - strips;
-            last.runs += doer.strips() - strips;
-            if let (Some(clock), Some(since)) = (clock, since) {
-                last.nanoseconds += clock().saturating_sub(since);
-            }
-            if let Some(rows) = next? {
-                last.rows += rows
-                    .counts()
-                    .map_or(rows.rows(), |counts| counts.iter().sum());
-                return Ok(Some(rows));
-            }
-            let Some(in_hand) = &mut self.in_hand else {
-                return Ok(None);
-            };
-            in_hand.load_next(&mut **doer)?;
+        let (since, (strips, rows)) = (clock.map(|clock| clock()), doer.did());
+        let came = doer.next(self.before.limits);
+        let (strips, rows) = (doer.did().0 - strips, doer.did().1 - rows);
+        self.strips += strips;
+        last.runs += strips;
+        last.rows += rows;
+        if let (Some(clock), Some(since)) = (clock, since) {
+            last.nanoseconds += clock().saturating_sub(since);
         }
+        match came? {
+            Came::Rows(rows) if !rows.is_empty() => {
+                self.piece = Some(Piece::of(rows));
+                Ok(())
+            }
+            Came::Nothing | Came::Rows(_) => Ok(()),
+            Came::Done => match &mut self.in_hand {
+                Some(in_hand) if in_hand.has_more() => in_hand.load_next(&mut **doer),
+                _ => {
+                    self.in_hand = None;
+                    self.doer = match self.before.seed {
+                        Some(_) => Doer::Over,
+                        None => Doer::Nobody,
+                    };
+                    Ok(())
+                }
+            },
+        }
+    }
+
+    /// The next rows of a piece, some thousand: what follows is made for chunks.
+    fn next_of_piece(&mut self) -> Option<Chunk> {
+        let piece = self.piece.as_mut()?;
+        let width = self.before.prepared.plan().variables.len();
+        let rows = PIECE_CHUNKS * self.before.options.chunk_rows as u64;
+        let (chunk, is_last) = piece.next(rows, width);
+        if is_last {
+            self.piece = None;
+        }
+        Some(chunk)
     }
 
     /// Walks on here from an element of the seed, or a row of those that were loaded last.
     fn take_over(&mut self, from: u64) -> Result<(), WalkError> {
-        let before = &self.before;
-        let steps = before.start..before.covered;
-        let (prepared, views, lexicon) = (before.prepared, before.views, before.lexicon);
-        let (limits, options) = (before.limits, before.options);
-        let Some(elements) = before.seed else {
-            let mut walk = Walk::section(prepared, views, lexicon, limits, options, steps);
-            let status = walk.next(&mut Chunk::new())?;
-            assert_eq!(status, Status::Starved, "a section asks for rows");
-            if let Some(mut rows) = self.in_hand.take().and_then(|it| it.left(prepared, from)) {
-                walk.push(&mut rows)?;
-            }
-            if self.has_ended {
-                walk.end_input();
-            }
+        self.doer = Doer::Nobody;
+        let Some(elements) = self.before.seed else {
+            let left = self
+                .in_hand
+                .take()
+                .and_then(|it| it.left(&self.before, from));
+            return left.map_or(Ok(()), |mut rows| self.walk_here(&mut rows));
+        };
+        self.doer = Doer::Over;
+        if from < elements {
+            let before = &self.before;
+            let ground = (before.views, before.lexicon);
+            let walk = Walk::beginning_of_set(
+                before.prepared,
+                ground,
+                before.limits,
+                before.options,
+                from..elements,
+                before.covered,
+            )?;
             self.doer = Doer::Here(Box::new(walk));
+        }
+        Ok(())
+    }
+
+    /// Rows whose first steps nobody else does.
+    fn walk_here(&mut self, rows: &mut Chunk) -> Result<(), WalkError> {
+        let idle = self.idle.take();
+        let Some(mut walk) = idle.map_or_else(|| self.before.walk(), |idle| Ok(Some(idle)))? else {
+            self.doer = Doer::Over;
             return Ok(());
         };
-        self.doer = if from < elements {
-            let range = from..elements;
-            let ground = (views, lexicon);
-            let walk = Walk::beginning_of_set(prepared, ground, limits, options, range, steps.end)?;
-            Doer::Here(Box::new(walk))
-        } else {
-            Doer::Nobody
-        };
+        walk.push(rows)?;
+        if self.has_ended {
+            walk.end_input();
+        }
+        self.doer = Doer::Here(walk);
         Ok(())
     }
 
     pub(crate) fn push(&mut self, rows: &mut Chunk) -> Result<(), WalkError> {
         assert!(
-            self.before.seed.is_none(),
-            "a plan's first steps have no input"
+            self.before.seed.is_none() && rows.counts().is_none(),
+            "a plan's first steps have no input, and each row of others stands for itself"
         );
-        let Doer::Offloaded(doer) = &mut self.doer else {
-            let Doer::Here(walk) = &mut self.doer else {
-                unreachable!("rows that are pushed are somebody's");
-            };
-            return walk.push(rows);
+        match &self.doer {
+            Doer::Nobody => {}
+            // Nothing comes of them.
+            Doer::Over => {
+                *rows = Chunk::new();
+                return Ok(());
+            }
+            Doer::Offloaded(_) | Doer::Here(_) => unreachable!("it asks when all were walked"),
+        }
+        let before = &self.before;
+        let steps = before.steps.clone();
+        let begun = before
+            .offloader
+            .begin(before.prepared, steps, None, before.limits);
+        // It may do fewer steps now: what its segments have room for.
+        let Some(mut doer) = begun.filter(|begun| begun.covered() == before.covered) else {
+            return self.walk_here(rows);
         };
-        assert!(rows.counts().is_none(), "each row stands for itself");
-        let count = rows.rows();
-        let columns = std::mem::take(rows).into_columns().collect();
+        self.rows_max = doer.rows_max();
         let mut in_hand = InHand {
-            rows: count,
-            columns,
+            rows: rows.rows(),
+            columns: std::mem::take(rows).into_columns().collect(),
             loaded: 0..0,
         };
-        let loaded = in_hand.load_next(&mut **doer);
+        let loaded = in_hand.load_next(&mut *doer);
         self.in_hand = Some(in_hand);
+        self.doer = Doer::Offloaded(doer);
         match loaded {
             Ok(()) => Ok(()),
             Err(Unfinished::From(from)) => self.take_over(from),
@@ -299,35 +387,91 @@ impl<'p, 'a, V: GraphView, L: Lexicon> OffloadedWalk<'p, 'a, V, L> {
     }
 
     /// Rows that are best pushed at once.
-    pub(crate) fn rows_wanted(&self) -> Option<u64> {
-        match &self.doer {
-            Doer::Offloaded(doer) => Some(doer.rows_max()),
-            Doer::Here(_) | Doer::Nobody => None,
-        }
+    pub(crate) fn rows_wanted(&self) -> u64 {
+        self.rows_max
     }
 
-    /// The counters of all steps, the first ones' with the last of them.
+    /// The counters of all steps; those of what somebody else did are with the last step of that.
     pub(crate) fn profile(&self) -> Vec<StepProfile> {
         let mut all = self.did.clone();
-        if let Doer::Here(walk) = &self.doer {
-            for (step, here) in all.iter_mut().zip(walk.profile()) {
-                step.add(here);
-            }
+        let doing = match &self.doer {
+            Doer::Here(walk) => Some(walk),
+            _ => self.idle.as_ref(),
+        };
+        for (step, here) in all
+            .iter_mut()
+            .zip(doing.iter().flat_map(|walk| walk.profile()))
+        {
+            step.add(here);
         }
         all.extend(self.rest.profile());
         all
     }
 }
 
+/// Chunks in which a piece is walked on with: tables between nodes are looked at once for each.
+const PIECE_CHUNKS: u64 = 4;
+
+impl<'p, 'a, V: GraphView, L: Lexicon> Before<'p, 'a, V, L> {
+    /// A walk of the first steps that asks for rows; `None`: it knows that nothing comes of any.
+    fn walk(&self) -> Result<Option<Box<Walk<'p, 'a, V, L>>>, WalkError> {
+        let mut walk = Box::new(Walk::section(
+            self.prepared,
+            self.views,
+            self.lexicon,
+            self.limits,
+            self.options,
+            self.steps.start..self.covered,
+        ));
+        match walk.next(&mut Chunk::new())? {
+            Status::Starved => Ok(Some(walk)),
+            Status::Done => Ok(None),
+            status => unreachable!("a section without rows gave {status:?}"),
+        }
+    }
+}
+
+impl Piece {
+    fn of(rows: Chunk) -> Piece {
+        Piece {
+            rows: rows.rows(),
+            counts: rows.counts().map(<[u64]>::to_vec),
+            columns: rows.into_columns().collect(),
+            given: 0,
+        }
+    }
+
+    /// The next rows, so many at most where they have columns; whether they are the last.
+    fn next(&mut self, most: u64, width: usize) -> (Chunk, bool) {
+        let rows = if self.columns.is_empty() {
+            self.rows
+        } else {
+            most.clamp(1, self.rows - self.given)
+        };
+        let range = self.given as usize..(self.given + rows) as usize;
+        self.given += rows;
+        let cut = |(slot, cells): &(Slot, Vec<VertexId>)| (*slot, cells[range.clone()].to_vec());
+        let columns = self.columns.iter().map(cut);
+        let chunk = Chunk::from_columns(width, rows, columns).expect("columns of one chunk");
+        let chunk = match &self.counts {
+            Some(counts) => chunk.with_counts(counts[range].to_vec()),
+            None => chunk,
+        };
+        (chunk, self.given == self.rows)
+    }
+}
+
 impl InHand {
-    /// Loads the next rows, where there are some.
+    /// Whether some of its rows were not loaded yet.
+    fn has_more(&self) -> bool {
+        self.loaded.end < self.rows
+    }
+
+    /// Loads the next rows.
     fn load_next(&mut self, doer: &mut dyn Offloaded) -> Result<(), Unfinished> {
         let from = self.loaded.end;
         let to = self.rows.min(from + doer.rows_max());
         self.loaded = from..to;
-        if from == to {
-            return Ok(());
-        }
         let range = from as usize..to as usize;
         let columns = self.columns.iter().map(|(_, cells)| &cells[range.clone()]);
         let columns: Vec<&[VertexId]> = columns.collect();
@@ -335,12 +479,12 @@ impl InHand {
     }
 
     /// Its rows from this one of the last ones on; `None`: there are none.
-    fn left(self, prepared: &Prepared<'_>, from: u64) -> Option<Chunk> {
+    fn left<V, L>(self, before: &Before<'_, '_, V, L>, from: u64) -> Option<Chunk> {
         let from = self.loaded.start + from;
         let left = self.rows - from;
-        let cut = |(slot, cells): (Slot, Vec<VertexId>)| (slot, cells[from as usize..].to_vec());
+        let cut = |(slot, mut cells): (Slot, Vec<VertexId>)| (slot, cells.split_off(from as usize));
         let columns = self.columns.into_iter().map(cut);
-        let width = prepared.plan().variables.len();
+        let width = before.prepared.plan().variables.len();
         let chunk = Chunk::from_columns(width, left, columns);
         (left > 0).then(|| chunk.expect("columns of one chunk"))
     }

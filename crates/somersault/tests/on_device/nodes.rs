@@ -35,11 +35,11 @@ fn twins(
     count: u16,
     seed: u64,
     memory: Memory,
-    failing: Option<(u16, u64, DeviceError)>,
+    failing: Option<&(u16, u64, DeviceError)>,
 ) -> Option<Arc<Accelerator>> {
     let twin = |number: u16| {
         let twin = Twin::new(64 << 20, seed + u64::from(number)).ok()?;
-        let device: Arc<dyn Device> = Arc::new(match &failing {
+        let device: Arc<dyn Device> = Arc::new(match failing {
             Some((which, call, error)) if *which == number => twin.failing(*call, error.clone()),
             _ => twin,
         });
@@ -160,7 +160,7 @@ fn run_seed(seed: u64, tally: &mut Tally) {
         (which, random.below(600) as u64, error)
     });
     let is_failing = failing.is_some();
-    let Some(accelerator) = twins(nodes, seed, memory, failing) else {
+    let Some(accelerator) = twins(nodes, seed, memory, failing.as_ref()) else {
         return;
     };
     let database = spread(&whole, nodes, shift, Some(accelerator));
