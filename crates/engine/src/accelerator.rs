@@ -19,7 +19,9 @@ use door::{Closed, Door, OpenDevice};
 use explore::Prepared;
 pub use gpu::Memory;
 use gpu::device::DeviceError;
-use gpu::{CacheOptions, Expected, Gives, Gpu, GpuError, Outlook, Over, OwnPart, Section};
+use gpu::{
+    CacheOptions, Expected, Gives, Gpu, GpuError, NotCovered, Outlook, Over, OwnPart, Section,
+};
 use query::plan::{Action, Plan, Slot, Step};
 use std::fmt;
 use std::ops::Range;
@@ -194,6 +196,50 @@ impl Accelerator {
             Err(Closed::Opening) => format!("not asked: {}", Stays::Opening),
             Err(Closed::Shut) => format!("not asked: {}", Stays::Lost),
         })
+    }
+
+    /// Whether a plan is for a device, and one is open.
+    pub(crate) fn can_tell(&self, plan: &Plan) -> bool {
+        self.wants(plan).is_ok() && self.doors.iter().any(|door| door.look().is_ok())
+    }
+
+    /// What would become of a query whose plan is prepared; so many threads would walk it else.
+    pub(crate) fn foresight(
+        &self,
+        version: &Version,
+        prepared: &Prepared<'_>,
+        workers: usize,
+    ) -> DeviceReport {
+        match self.foreseen(version, prepared, workers) {
+            Ok((covered, why)) => DeviceReport::would(covered, why),
+            Err(stays) => DeviceReport::stayed(&stays, true),
+        }
+    }
+
+    /// The steps that would be a device's, and why not more.
+    fn foreseen(
+        &self,
+        version: &Version,
+        prepared: &Prepared<'_>,
+        workers: usize,
+    ) -> Result<(usize, NotCovered), Stays> {
+        let plan = prepared.plan();
+        self.wants(plan)?;
+        if self.offload == Offload::Auto && prepared.chooses_rows() {
+            return Err(Stays::ChoosesRows);
+        }
+        let held = self.doors.iter().find_map(|door| door.look().ok());
+        let held = held.ok_or(Stays::Lost)?;
+        let gpu = self.gpu_of(&held, version).map_err(Stays::Gpu)?;
+        let over = Over {
+            version: Some(version),
+            ..Over::ALL
+        };
+        let (outlook, why) = gpu.outlook(prepared, &over).map_err(Stays::Gpu)?;
+        if !self.gains(&outlook, plan, (workers, 1)) {
+            return Err(Stays::Unworthy);
+        }
+        Ok((outlook.covered, why))
     }
 
     fn wants(&self, plan: &Plan) -> Result<(), Stays> {

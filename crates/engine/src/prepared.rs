@@ -271,7 +271,13 @@ impl Query {
                 // Nodes decide that, section by section.
                 return;
             }
-            outline.device = accelerator.outlook(&self.plan);
+            let report = self.foreseen(accelerator);
+            outline.device = report.words;
+            if report.covered > 0 {
+                for (at, step) in outline.steps.iter_mut().enumerate() {
+                    step.is_on_device = Some(at < report.covered);
+                }
+            }
             return;
         };
         let Some(report) = &answered.device else {

@@ -139,18 +139,44 @@ impl Query {
             profiling: self.profiling,
         };
         let accelerator = self.context.shared.options.accelerator.as_deref();
-        let workers = match self.plan.weight {
+        let answered = run.walk(accelerator, self.workers(), consume);
+        // The walk's threads have ended, and what comes after them has not.
+        halt.halted.store(false, Ordering::Relaxed);
+        let answered = answered.and_then(|answered| end(prepared, limits).map(|()| answered));
+        answered.map_err(|error| explained(&self.context.token, error))
+    }
+
+    /// Threads that may walk it.
+    fn workers(&self) -> usize {
+        let accelerator = self.context.shared.options.accelerator.as_deref();
+        match self.plan.weight {
             Weight::Heavy => self.context.threads,
             Weight::Light if accelerator.is_some_and(Accelerator::shares_all) => {
                 self.context.threads
             }
             Weight::Light => 1,
+        }
+    }
+
+    /// What would become of it and devices: which steps would be theirs, and why not more. Its plan is prepared for that where a device can tell.
+    pub(crate) fn foreseen(&self, accelerator: &Accelerator) -> DeviceReport {
+        let unknown = || DeviceReport {
+            covered: 0,
+            words: accelerator.outlook(&self.plan),
         };
-        let answered = run.walk(accelerator, workers, consume);
-        // The walk's threads have ended, and what comes after them has not.
-        halt.halted.store(false, Ordering::Relaxed);
-        let answered = answered.and_then(|answered| end(prepared, limits).map(|()| answered));
-        answered.map_err(|error| explained(&self.context.token, error))
+        if !accelerator.can_tell(&self.plan) {
+            return unknown();
+        }
+        let (snapshot, limits) = (&self.graph.snapshot, self.context.limits());
+        let environment = Environment::new(&crate::clock::now, self.chance(), None);
+        let prepared = wait_for(snapshot, &limits, || {
+            prepare(&self.plan, &self.constants, snapshot, limits, &environment)
+        });
+        // What hinders it the walk will say.
+        prepared.map_or_else(
+            |_| unknown(),
+            |prepared| accelerator.foresight(snapshot, &prepared, self.workers()),
+        )
     }
 
     /// A number that nobody can foresee: the seed of what the query draws.

@@ -193,6 +193,17 @@ impl Gpu {
         Ok(Expected::new(&self.cache, cache.expect(&program.segments)))
     }
 
+    /// What a section would do, and why not more; nothing is brought for it.
+    pub fn outlook(
+        &self,
+        prepared: &Prepared<'_>,
+        over: &Over<'_>,
+    ) -> Result<(Outlook, NotCovered), GpuError> {
+        let mut cache = self.cache.held_soon()?;
+        let (program, _) = self.looked_at(&mut cache, prepared, (over, true))?;
+        Ok((program.outlook(None), program.why))
+    }
+
     /// The longest beginning of the plan that the device walks, with its segments on the device. The plan is prepared for
     /// the base that this device has images of.
     pub fn section(&self, prepared: &Prepared<'_>) -> Result<Section, GpuError> {

@@ -173,7 +173,9 @@ fn plans_say_what_ran_there_and_nothing_without_one() {
     let device = beside(Arc::new(device), MEMORY, Offload::Always);
     let database = loaded(&text, Some(device));
     let asked = explained(&database, grouped);
-    assert!(asked.contains("\ndevice: would be asked\n"), "{asked}");
+    let foreseen = "\ndevice: would be asked for steps 1 to 3; step 4 on the processors: it looks at rows together\n";
+    assert!(asked.contains(foreseen), "{asked}");
+    assert_eq!(asked.matches("   (device)").count(), 3, "{asked}");
     let (document, said) = profiled(&database, grouped);
     let places: Vec<_> = document["steps"]
         .as_array()

@@ -84,6 +84,15 @@ impl DeviceReport {
         }
     }
 
+    /// Of one that would begin on a device.
+    pub(crate) fn would(covered: usize, why: NotCovered) -> DeviceReport {
+        let what = format!("would be asked for steps 1 to {covered}");
+        DeviceReport {
+            covered,
+            words: Some(with_why(what, covered, why)),
+        }
+    }
+
     /// Of one that began on devices; each of them does what this section does.
     pub(crate) fn ran(section: &Section, took: &Took<'_>, is_profiled: bool) -> DeviceReport {
         let covered = section.covered();
@@ -105,15 +114,20 @@ impl DeviceReport {
                 let (here, all) = (took.here, section.seeds());
                 let _ = write!(what, "; {here} of {all} beginnings on the processors");
             }
-            match section.why() {
-                NotCovered::End => what,
-                why => format!("{what}; step {} on the processors: {why}", covered + 1),
-            }
+            with_why(what, covered, section.why())
         };
         DeviceReport {
             covered,
             words: is_profiled.then(words),
         }
+    }
+}
+
+/// What a device does, and why not more.
+fn with_why(what: String, covered: usize, why: NotCovered) -> String {
+    match why {
+        NotCovered::End => what,
+        why => format!("{what}; step {} on the processors: {why}", covered + 1),
     }
 }
 
