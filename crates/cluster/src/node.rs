@@ -162,6 +162,7 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
             Err(_) => {
                 let what = "a panic ended it there, which is a bug of ours";
                 run.fail(NodeError::fault(self.ground.here(), what).into());
+                run.stage(at).clear();
             }
         }
         true

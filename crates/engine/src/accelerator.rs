@@ -295,16 +295,22 @@ impl Accelerator {
         (number, version): (usize, &Version),
         prepared: &Prepared<'_>,
         (steps, part): (Range<usize>, OwnPart<'_>),
-        parts: u16,
+        (parts, goes_on): (u16, bool),
     ) -> Result<Begun, Stays> {
         let plan = prepared.plan();
         let gains = |outlook: &Outlook| self.gains(outlook, plan, (1, parts));
-        let most = longest_wait(&plan.steps[steps.clone()], 1);
+        let most = if goes_on {
+            // It has waited, and tables are many.
+            Duration::ZERO
+        } else {
+            longest_wait(&plan.steps[steps.clone()], 1)
+        };
         let over = Over {
             version: Some(version),
             steps,
             part: Some(part),
             is_worth: &gains,
+            goes_on,
             ..Over::ALL
         };
         self.patiently(most, (number, version), prepared, &over, || {
@@ -369,11 +375,17 @@ impl Accelerator {
             };
             match self.begin_on(number, version, prepared, &over) {
                 Ok(begun) => return Ok(begun),
-                // What one does not begin the others do not, either; one that is not there, or full, says nothing of others.
+                // What one does not begin the others do not, either; one that is not there, is full or too small says nothing of others.
                 Err(
                     why @ (Stays::Opening
                     | Stays::Lost
-                    | Stays::Gpu(GpuError::Busy | GpuError::Device(_))),
+                    | Stays::Gpu(
+                        GpuError::Busy
+                        | GpuError::Device(_)
+                        | GpuError::Apart { .. }
+                        | GpuError::NoRoom { .. }
+                        | GpuError::NoPage { .. },
+                    )),
                 ) => {
                     // One that is full is worth waiting for, whatever the others are.
                     if !matches!(stays, Stays::Gpu(GpuError::Busy)) {

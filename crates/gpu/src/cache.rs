@@ -310,16 +310,20 @@ impl Cache {
         self.entries.len() as u32 - 1
     }
 
-    /// Pins segments, all of which lie whole, each of them once; gives their numbers. They are taken to be looked into as often as
-    /// last time.
-    pub(crate) fn pin(&mut self, numbers: &[u32]) -> Vec<u32> {
+    /// Pins segments, all of which lie whole, each of them once; gives their numbers. A query that is new is taken to look into them as often as
+    /// the last one did; of one that goes on nothing is counted again.
+    pub(crate) fn pin(&mut self, numbers: &[u32], is_new: bool) -> Vec<u32> {
         let numbers = each_once(numbers);
-        self.replacement.touch(numbers.iter().copied());
+        if is_new {
+            self.replacement.touch(numbers.iter().copied());
+        }
         let now = self.replacement.now();
         for &number in &numbers {
             let entry = &mut self.entries[number as usize];
             entry.pins += 1;
-            entry.heat.again(now);
+            if is_new {
+                entry.heat.again(now);
+            }
         }
         numbers
     }
@@ -355,14 +359,15 @@ impl Cache {
         &mut self,
         numbers: &[u32],
         lookups: &Lookups,
+        is_new: bool,
     ) -> Result<(Vec<u32>, Option<Pages>), GpuError> {
-        for &number in numbers {
+        for &number in numbers.iter().filter(|_| is_new) {
             let entry = &mut self.entries[number as usize];
             if let Some(&of_query) = lookups.get(&entry.key) {
                 entry.heat.expect(of_query);
             }
         }
-        let numbers = self.pin(numbers);
+        let numbers = self.pin(numbers, is_new);
         match self.place_all(&numbers, lookups) {
             Ok(pages) => Ok((numbers, pages)),
             Err(error) => {

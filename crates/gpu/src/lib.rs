@@ -275,14 +275,14 @@ impl Gpu {
         }
         let could_cover = program.covered;
         if are_whole {
-            let numbers = cache.pin(&program.segments);
+            let numbers = cache.pin(&program.segments, !over.goes_on);
             let ready = cache.ready();
             drop(cache);
             return Ok((program, Lease::new(&self.cache, numbers, None), ready));
         }
         let steps = program.first..program.covered;
         let lookups = cache::lookups(prepared, &self.snapshot, steps);
-        let (numbers, pages) = cache.place(&program.segments, &lookups)?;
+        let (numbers, pages) = cache.place(&program.segments, &lookups, !over.goes_on)?;
         let images = &mut |name| {
             let Some(numbers) = cache.numbers_in(name, over.version, false)? else {
                 return Ok(None);

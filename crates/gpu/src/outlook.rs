@@ -14,6 +14,8 @@ pub struct Over<'o> {
     /// What is walked, over the base of the device's images: what its layers have changed is brought, too, as long as it is little. `None`:
     /// the base.
     pub version: Option<&'o Version>,
+    /// Whether the query has begun a section over this before: another table of rows, of which nothing is counted that is counted once a query.
+    pub goes_on: bool,
     /// On which of several devices; `None`: on one that has most room.
     pub device: Option<usize>,
     /// Whether what the device would do is worth it ([`GpuError::Unworthy`](crate::GpuError::Unworthy)): asked before segments are brought.
@@ -25,6 +27,7 @@ impl Over<'_> {
     pub const ALL: Over<'static> = Over {
         steps: 0..usize::MAX,
         part: None,
+        goes_on: false,
         device: None,
         version: None,
         is_worth: &|_| true,

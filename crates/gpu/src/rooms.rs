@@ -9,6 +9,7 @@
 
 use crate::cache::{Lease, Pages};
 use device::{Device, DeviceError, Graph, HostRegion, Kernel, Mark, Region, Stream};
+use std::cmp::Reverse;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes of a section's arguments, at most: some twenty steps.
@@ -125,8 +126,10 @@ impl Rooms {
                 .filter(|it| places[**it].number == number)
                 .count()
         };
-        // Of equal ones the last: its graphs were used last.
-        let free = *free.iter().max_by_key(|at| beside(at))?;
+        // Of equal ones a room of the first, where segments are put first; of its rooms the last: its graphs were used last.
+        let free = *free
+            .iter()
+            .max_by_key(|at| (beside(at), Reverse(places[**at].number)))?;
         let mut place = places.remove(free);
         place.running = Running::Nothing;
         place.lease = None;

@@ -65,7 +65,18 @@ pub fn configured(
                 free = free.min(device.free_bytes()? / sharers);
                 opened.push((number, device));
             }
-            let devices = opened.into_iter().map(|(_, device)| device).collect();
+            let devices: Vec<_> = opened
+                .iter()
+                .map(|(_, device)| Arc::clone(device))
+                .collect();
+            for ((number, one), (other, of)) in pairs(&opened) {
+                if !one.sees(&**of)? {
+                    return Err(DeviceError::Absent(format!(
+                        "cards {number} and {other} do not reach each other's memory, so gpu.device cannot have {number}+{other}: separate \
+                         them by a comma"
+                    )));
+                }
+            }
             let memory = memory(&asked, free);
             Ok(Opened { devices, memory })
         })
@@ -76,6 +87,12 @@ pub fn configured(
         accelerator.open()?;
     }
     Ok(Some(Arc::new(accelerator)))
+}
+
+/// All pairs of two, in either order.
+fn pairs<T>(all: &[T]) -> impl Iterator<Item = (&T, &T)> {
+    let others = |at: usize| (0..all.len()).filter(move |other| *other != at);
+    (0..all.len()).flat_map(move |at| others(at).map(move |other| (&all[at], &all[other])))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::held::Held;
 use explore::Execution;
 use query::wire::Rows;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
@@ -108,6 +108,8 @@ impl Stage {
     /// Frees what it holds, of a query that is over. What is worked on now is freed by who works on it, and nobody waits for that.
     pub(crate) fn clear(&self) {
         *lock(&self.inbox) = Inbox::default();
+        // Before it: that the query is over. Who works on it lets it go, and looks for that behind the same fence.
+        fence(Ordering::SeqCst);
         match self.work.try_lock() {
             Ok(mut work) => *work = Work::default(),
             Err(TryLockError::Poisoned(work)) => *work.into_inner() = Work::default(),

@@ -10,7 +10,7 @@ use explore::{Chunk, Execution, Status, WalkError};
 use rdf::Ticket;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{Ordering, fence};
 use store::view::GraphView;
 
 /// Calls of a walk, each about a millisecond, until other stages have their turn.
@@ -53,6 +53,7 @@ impl Stage {
                 Advance::Over
             }
         };
+        fence(Ordering::SeqCst);
         if run.halt.is_over() {
             // Who ended the query may have come by meanwhile.
             self.clear();

@@ -18,6 +18,7 @@ use gpu::device::{Device, DeviceError};
 use gpu::{Gpu, Memory};
 use std::fmt::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
@@ -61,6 +62,8 @@ pub(super) struct OpenDevice {
     pub(super) devices: Vec<Arc<dyn Device>>,
     pub(super) memory: Memory,
     pub(super) gpu: Mutex<Option<Arc<Gpu>>>,
+    /// Whether a thread waits for all others who hold it.
+    is_kept: AtomicBool,
 }
 
 impl From<Opened> for OpenDevice {
@@ -68,6 +71,7 @@ impl From<Opened> for OpenDevice {
         OpenDevice {
             devices,
             memory,
+            is_kept: AtomicBool::new(false),
             gpu: Mutex::new(None),
         }
     }
@@ -176,24 +180,25 @@ impl Door {
         Err(Closed::Opening)
     }
 
-    /// The device does not answer any more: it is forgotten; `false`: it was already.
-    pub(super) fn lose(&self, lost: &Arc<OpenDevice>, error: &DeviceError) -> bool {
+    /// The device does not answer any more: it is forgotten, unless it was already.
+    pub(super) fn lose(&self, lost: &Arc<OpenDevice>, error: &DeviceError) {
         let again = match self.inner.opener {
             Some(_) => Again::Later,
             None => Again::Never,
         };
         let is_open = |state: &State| matches!(state, State::Open(held) if Arc::ptr_eq(held, lost));
-        self.inner.shut_if(is_open, error.to_string(), again)
+        self.inner.shut_if(is_open, error.to_string(), again);
     }
 
     /// The same of a device that hangs. Giving its memory back waits for it, so a thread of its own has the last hold of it: queries let go
     /// of it and go on.
     pub(super) fn lose_hanging(&self, lost: &Arc<OpenDevice>, error: &DeviceError) {
-        let last = Arc::clone(lost);
-        if !self.lose(lost, error) {
-            // Whoever was first waits for all others; two would wait for each other.
+        self.lose(lost, error);
+        if lost.is_kept.swap(true, Ordering::Relaxed) {
+            // Two that wait for all others would wait for each other.
             return;
         }
+        let last = Arc::clone(lost);
         let keeping = Builder::new().name("device".to_owned()).spawn(move || {
             while Arc::strong_count(&last) > 1 {
                 std::thread::sleep(KEPT);
@@ -244,31 +249,30 @@ impl Inner {
         self.shut_if(|_| true, what, again);
     }
 
-    /// The same if the state is this; whether it was.
-    fn shut_if(&self, is_so: impl Fn(&State) -> bool, mut what: String, again: Again) -> bool {
+    /// The same if the state is this.
+    fn shut_if(&self, is_so: impl Fn(&State) -> bool, mut what: String, again: Again) {
         what.push_str("; the processors serve all queries");
-        let until = match again {
-            Again::Never => None,
-            Again::Later => {
-                let mut failures = own(&self.failures);
-                let wait = SHUT[(*failures).min(SHUT.len() - 1)];
-                *failures += 1;
-                let seconds = wait.as_secs();
-                let _ = write!(what, ", and it is tried again after {seconds} s");
-                Some(Instant::now() + wait)
-            }
-        };
-        // What it held goes outside the lock: giving memory back asks the driver.
         let before = {
             let mut state = self.locked();
             if !is_so(&state) {
-                return false;
+                return;
             }
+            let until = match again {
+                Again::Never => None,
+                Again::Later => {
+                    let mut failures = own(&self.failures);
+                    let wait = SHUT[(*failures).min(SHUT.len() - 1)];
+                    *failures += 1;
+                    let seconds = wait.as_secs();
+                    let _ = write!(what, ", and it is tried again after {seconds} s");
+                    Some(Instant::now() + wait)
+                }
+            };
             std::mem::replace(&mut *state, State::Shut(until))
         };
+        // What it held goes outside the lock: giving memory back asks the driver.
         drop(before);
         self.tell(&what);
-        true
     }
 
     fn tell(&self, what: &str) {

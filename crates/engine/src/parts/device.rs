@@ -23,6 +23,7 @@ use query::plan::Plan;
 use rdf::{NodeCause, NodeError, Placement, VertexId};
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 use store::delta::Version;
 use store::view::ViewError;
@@ -75,6 +76,7 @@ impl PartDevice {
                 device: Arc::clone(self),
                 section,
                 memory: Arc::clone(memory),
+                so_far: Arc::default(),
             });
             of_section
         })
@@ -85,6 +87,20 @@ struct OfSection {
     device: Arc<PartDevice>,
     section: HomeSection,
     memory: Memory,
+    so_far: Arc<SoFar>,
+}
+
+/// What is known of a section from its tables before.
+#[derive(Default)]
+struct SoFar {
+    /// Whether somebody has tried to begin it.
+    is_tried: AtomicBool,
+    /// Whether a strip of it was walked.
+    is_counted: AtomicBool,
+    /// Whether the device has failed at it: it would again.
+    has_failed: AtomicBool,
+    /// Rows that a strip may have; 0: not known.
+    strip: AtomicU64,
 }
 
 impl Offloader for OfSection {
@@ -95,7 +111,11 @@ impl Offloader for OfSection {
         seed: Option<u64>,
         _: Limits<'_>,
     ) -> Option<Box<dyn Offloaded>> {
-        let device = &self.device;
+        let (device, so_far) = (&self.device, &self.so_far);
+        if so_far.has_failed.load(Ordering::Relaxed) {
+            return None;
+        }
+        let goes_on = so_far.is_tried.swap(true, Ordering::Relaxed);
         let owns = |vertex: VertexId| device.placement.owner(vertex) == device.node;
         let part = OwnPart {
             owns: &owns,
@@ -107,8 +127,8 @@ impl Offloader for OfSection {
         let nodes = device.placement.nodes();
         let begun = device
             .accelerator
-            .begin_section(of, prepared, (steps, part), nodes)
-            .ok()?;
+            .begin_section(of, prepared, (steps, part), (nodes, goes_on));
+        let mut begun = begun.ok()?;
         let is_seed = |seed| begun.section.arranged().is_none() && begun.section.seeds() == seed;
         if !seed.is_none_or(is_seed) {
             return None;
@@ -116,12 +136,16 @@ impl Offloader for OfSection {
         // A piece that is read, and one that is walked over.
         let bytes = 2 * begun.section.piece_bytes();
         self.memory.try_reserve(bytes).ok()?;
-        device.accelerator.count(false);
+        let strip = so_far.strip.load(Ordering::Relaxed);
+        if strip > 0 {
+            begun.section.limit(strip);
+        }
         Some(Box::new(OnDevice {
             width: prepared.plan().variables.len(),
             elements: seed.unwrap_or(0),
             begun,
             device: Arc::clone(device),
+            so_far: Arc::clone(so_far),
             memory: Arc::clone(&self.memory),
             bytes,
             from: 0,
@@ -144,6 +168,7 @@ struct Strip {
 struct OnDevice {
     begun: Begun,
     device: Arc<PartDevice>,
+    so_far: Arc<SoFar>,
     memory: Memory,
     bytes: u64,
     width: usize,
@@ -204,6 +229,7 @@ impl OnDevice {
         if let GpuError::GivenUp = error {
             limits.check().map_err(Unfinished::Ended)?;
         }
+        self.so_far.has_failed.store(true, Ordering::Relaxed);
         self.device.accelerator.note(&self.begun, error);
         Err(match from {
             Some(element) => Unfinished::From(element),
@@ -234,6 +260,7 @@ impl Offloaded for OnDevice {
         (self.elements, self.from, self.strip) = (rows, 0, None);
         let loaded = self.begun.section.load(rows, columns);
         loaded.map_err(|error| {
+            self.so_far.has_failed.store(true, Ordering::Relaxed);
             self.device.accelerator.note(&self.begun, &error);
             Unfinished::From(0)
         })
@@ -258,8 +285,12 @@ impl Offloaded for OnDevice {
                     given: 0,
                 });
                 let took = since.elapsed().as_nanos().max(1) as f64;
-                let fair = (to - start) as f64 * STRIP_NS / took;
-                self.begun.section.limit(fair as u64);
+                let fair = ((to - start) as f64 * STRIP_NS / took) as u64;
+                self.begun.section.limit(fair);
+                self.so_far.strip.store(fair.max(1), Ordering::Relaxed);
+                if !self.so_far.is_counted.swap(true, Ordering::Relaxed) {
+                    self.device.accelerator.count(false);
+                }
                 Ok(Came::Nothing)
             }
             Err(error) => self.failed(&error, limits, Some(start)),

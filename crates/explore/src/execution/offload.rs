@@ -26,7 +26,7 @@ use store::view::GraphView;
 /// Does first steps of walks.
 pub trait Offloader: Send + Sync {
     /// Begins these steps of a plan: over the plan's seed, of so many elements, where there is one; else over rows that it is given.
-    /// `None`: it does not, and is not asked again.
+    /// `None`: it does not. If it does not at first it is not asked again; else it is for each table that comes, of which some may be walked here.
     fn begin(
         &self,
         prepared: &Prepared<'_>,
@@ -194,6 +194,10 @@ impl<'p, 'a, V: GraphView, L: Lexicon> OffloadedWalk<'p, 'a, V, L> {
             match self.rest.next(out)? {
                 Status::Starved if has_gone_on => return Ok(Status::Yield),
                 Status::Starved => {}
+                Status::Done => {
+                    self.ends();
+                    return Ok(Status::Done);
+                }
                 status => return Ok(status),
             }
             let mut rows = Chunk::new();
@@ -204,6 +208,12 @@ impl<'p, 'a, V: GraphView, L: Lexicon> OffloadedWalk<'p, 'a, V, L> {
             }
             has_gone_on = true;
         }
+    }
+
+    /// Nothing that is in hand is wanted any more.
+    fn ends(&mut self) {
+        self.doer = Doer::Over;
+        (self.in_hand, self.piece) = (None, None);
     }
 
     /// The next rows of the first steps.

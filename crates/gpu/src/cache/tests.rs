@@ -233,7 +233,7 @@ impl Model {
                 let times = *random.pick(&[0.0, 1.0, 30.0, 1e6]);
                 let lookups = keys.iter().map(|key| (*key, times)).collect();
                 let numbers = self.numbers_of(&keys);
-                let (numbers, pages) = self.cache.place(&numbers, &lookups)?;
+                let (numbers, pages) = self.cache.place(&numbers, &lookups, true)?;
                 let is_paged = |number: &u32| {
                     matches!(self.cache.entries[*number as usize].place, Place::Paged(_))
                 };
@@ -481,7 +481,7 @@ fn transfers_of(model: &mut Model, keys: &[SegmentKey], uses: &mut Vec<(u32, usi
     }
     let (numbers, _) = model
         .cache
-        .place(&needed, &lookups)
+        .place(&needed, &lookups, true)
         .expect("any arena does");
     model.cache.unpin(&numbers);
     missing
@@ -496,7 +496,7 @@ fn copies_by_turn(model: &mut Model, queries: &[(Vec<SegmentKey>, f64)], turns: 
             let needed = model.numbers_of(keys);
             let (numbers, _) = model
                 .cache
-                .place(&needed, &lookups)
+                .place(&needed, &lookups, true)
                 .expect("any arena does");
             model.cache.unpin(&numbers);
         }
@@ -577,7 +577,7 @@ fn nobody_waits_for_whoever_has_the_cache() {
     let lookups = Lookups::new();
     let (numbers, _) = shared
         .held()
-        .place(&needed, &lookups)
+        .place(&needed, &lookups, true)
         .expect("there is room");
     let query = shared.held().expect(&needed[..1]);
     let pins = |cache: &Cache| {
@@ -632,12 +632,12 @@ fn who_gets_no_memory_takes_nobodys_place() {
     let needed = model.numbers_of(&[middle]);
     let (numbers, _) = model
         .cache
-        .place(&needed, &Lookups::new())
+        .place(&needed, &Lookups::new(), true)
         .expect("the account has just as much");
     assert_eq!(left.0.load(Ordering::Relaxed), 0, "and no slab");
     model.cache.unpin(&numbers);
     let needed = model.numbers_of(&[large]);
-    let refused = model.cache.place(&needed, &Lookups::new());
+    let refused = model.cache.place(&needed, &Lookups::new(), true);
     assert!(
         matches!(refused, Err(GpuError::NoRoom { .. })),
         "{refused:?}"
@@ -649,7 +649,7 @@ fn who_gets_no_memory_takes_nobodys_place() {
     model.count();
     let smaller = keys[0];
     let needed = model.numbers_of(&[smaller]);
-    let placed = model.cache.place(&needed, &Lookups::new());
+    let placed = model.cache.place(&needed, &Lookups::new(), true);
     model
         .cache
         .unpin(&placed.expect("the other one gives its place up").0);
