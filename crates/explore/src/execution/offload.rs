@@ -6,8 +6,8 @@
 //!                                       +--> walk of start..covered -----------+   of what it gave nothing of
 //! ```
 //!
-//! An [`Offloader`] is asked once, when a plan is prepared. What it begins it may fail at any time: it says of which elements of the
-//! seed, or rows, nothing was given out, and these are walked here. So no row is missing and none comes twice; where that cannot be said, the
+//! An [`Offloader`] is asked when a plan is prepared, and for each table that comes then. What it begins it may fail at any time: it says of which elements of
+//! the seed, or rows, nothing was given out, and these are walked here. So no row is missing and none comes twice; where that cannot be said, the
 //! walk ends with an error.
 
 use crate::chunk::Chunk;
