@@ -393,5 +393,8 @@ pub struct BenchNodes {
     pub only: Vec<String>,
     #[command(flatten)]
     #[allow(missing_docs)]
+    pub gpu: Gpu,
+    #[command(flatten)]
+    #[allow(missing_docs)]
     pub output: BenchOutput,
 }

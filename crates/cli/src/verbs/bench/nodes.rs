@@ -36,8 +36,14 @@ struct Way<'w> {
 
 /// Runs the verb.
 pub(super) fn run(flags: &BenchNodes, file: Option<&Path>) -> Outcome {
-    // Nodes use no device, so what they are compared with uses none either.
-    let config = open::without_device(&settings::check(&settings::layers(file)?)?);
+    let mut layers = settings::layers(file)?;
+    settings::add_gpu(&mut layers, flags.gpu)?;
+    let config = settings::check(&layers)?;
+    // A device is for who asks for one: for the nodes, and for what they are compared with.
+    let config = match flags.gpu.when {
+        Some(_) => config,
+        None => open::without_device(&config),
+    };
     let spread = Nodes {
         nodes: Some(flags.nodes),
         between: flags.between,
