@@ -2,14 +2,12 @@
 //! the processor gives.
 
 use crate::graphs::{Texts, World, plan};
-use crate::walk::{Bag, Case, Devices, add, columns_of, drain, seeds_are_few, text_of};
+use crate::walk::{Bag, Case, Devices, columns_of, seeds_are_few, text_of};
 use explore::{Chunk, Environment, Limits, Options, Status, Walk, prepare};
 use gpu::{CacheOptions, Gives, Gpu, GpuError, Memory, Over, Section};
 use query::plan::Slot;
 use rdf::VertexId;
-use std::ops::Range;
 use std::sync::Arc;
-use store::delta::Version;
 use testkit::random::Random;
 use testkit::seeds;
 
@@ -72,61 +70,28 @@ fn together(chunks: &[Chunk], columns: &[Slot]) -> (u64, Vec<Vec<VertexId>>) {
     (rows, cells.collect())
 }
 
-/// Loads rows, walks them on the device and what follows behind it.
+/// Loads rows, as many at once as the section takes, walks them on the device and what follows behind it.
 fn on_device(
     case: &Case<'_>,
     section: &mut Section,
     (rows, columns): (u64, Vec<Vec<VertexId>>),
     share: &mut Share,
 ) -> Result<Bag, GpuError> {
-    let all = case.prepared.plan().steps.len();
-    let steps = section.covered()..all;
-    let is_all = steps.is_empty();
-    let (limits, options) = (Limits::none(), Options::default());
-    let mut rest: Walk<'_, '_, Version, Texts> = Walk::section(
-        &case.prepared,
-        case.version,
-        case.terms,
-        limits,
-        options,
-        steps,
-    );
-    let (mut bag, mut out) = (Bag::new(), Chunk::new());
-    let width = case.prepared.plan().variables.len();
     let most = section.loads().expect("it loads its rows");
-    let mut tables = Vec::<Range<u64>>::new();
-    while tables.last().map_or(0, |table| table.end) < rows {
-        let from = tables.last().map_or(0, |table| table.end);
-        tables.push(from..rows.min(from + most));
-    }
-    share.tables += usize::from(tables.len() > 1);
-    for table in tables {
-        let range = table.start as usize..table.end as usize;
+    share.tables += usize::from(rows > most);
+    let mut from = 0;
+    let bag = case.on_device(section, &mut |section| {
+        let to = rows.min(from + most);
+        let range = from as usize..to as usize;
+        from = to;
+        if range.is_empty() {
+            return Ok(false);
+        }
         let cells: Vec<&[VertexId]> = columns.iter().map(|it| &it[range.clone()]).collect();
-        section.load(table.end - table.start, &cells)?;
-        section.run_all(|section, ran| {
-            share.strips += 1;
-            let mut pieces = section.rows(ran);
-            while let Some(piece) = pieces.piece(&mut || true)? {
-                let rows = Chunk::from_columns(width, piece.rows, piece.columns);
-                let mut rows = rows.expect("a table");
-                if let Some(counts) = piece.counts {
-                    rows = rows.with_counts(counts);
-                }
-                if is_all {
-                    add(&mut bag, &rows, &case.columns);
-                    continue;
-                }
-                rest.push(&mut rows).expect("nothing fails");
-                drain(&mut rest, &mut out, &mut bag, &case.columns);
-            }
-            Ok(())
-        })?;
-    }
-    if !is_all {
-        rest.end_input();
-        drain(&mut rest, &mut out, &mut bag, &case.columns);
-    }
+        section.load(range.len() as u64, &cells)?;
+        Ok(true)
+    })?;
+    share.strips += section.launches();
     Ok(bag)
 }
 

@@ -47,7 +47,7 @@ struct Share {
     ends: BTreeMap<String, usize>,
 }
 
-pub fn add(bag: &mut Bag, chunk: &Chunk, columns: &[Slot]) {
+fn add(bag: &mut Bag, chunk: &Chunk, columns: &[Slot]) {
     for row in 0..chunk.rows() as usize {
         let cell = |slot: &Slot| {
             chunk
@@ -98,8 +98,12 @@ impl Case<'_> {
         None
     }
 
-    /// The section's rows, walked on from where it ends.
-    fn on_device(&self, section: &mut Section) -> Result<Bag, GpuError> {
+    /// The section's rows, walked on from where it ends: of its seed, or of one table after the other as long as `load` says that one was loaded.
+    pub fn on_device(
+        &self,
+        section: &mut Section,
+        load: &mut dyn FnMut(&mut Section) -> Result<bool, GpuError>,
+    ) -> Result<Bag, GpuError> {
         let steps = section.covered()..self.prepared.plan().steps.len();
         let is_all = steps.is_empty();
         let (limits, options) = (Limits::none(), Options::default());
@@ -113,24 +117,26 @@ impl Case<'_> {
         );
         let (mut bag, mut out) = (Bag::new(), Chunk::new());
         let width = self.prepared.plan().variables.len();
-        section.run_all(|section, ran| {
-            let mut pieces = section.rows(ran);
-            while let Some(piece) = pieces.piece(&mut || true)? {
-                let rows = Chunk::from_columns(width, piece.rows, piece.columns);
-                let mut rows = rows.expect("a table");
-                if let Some(counts) = piece.counts {
-                    assert!(!is_all, "somebody asks how many");
-                    rows = rows.with_counts(counts);
+        while load(section)? {
+            section.run_all(|section, ran| {
+                let mut pieces = section.rows(ran);
+                while let Some(piece) = pieces.piece(&mut || true)? {
+                    let rows = Chunk::from_columns(width, piece.rows, piece.columns);
+                    let mut rows = rows.expect("a table");
+                    if let Some(counts) = piece.counts {
+                        assert!(!is_all, "somebody asks how many");
+                        rows = rows.with_counts(counts);
+                    }
+                    if is_all {
+                        add(&mut bag, &rows, &self.columns);
+                        continue;
+                    }
+                    rest.push(&mut rows).expect("nothing fails");
+                    drain(&mut rest, &mut out, &mut bag, &self.columns);
                 }
-                if is_all {
-                    add(&mut bag, &rows, &self.columns);
-                    continue;
-                }
-                rest.push(&mut rows).expect("nothing fails");
-                drain(&mut rest, &mut out, &mut bag, &self.columns);
-            }
-            Ok(())
-        })?;
+                Ok(())
+            })?;
+        }
         if !is_all {
             rest.end_input();
             drain(&mut rest, &mut out, &mut bag, &self.columns);
@@ -139,7 +145,7 @@ impl Case<'_> {
     }
 }
 
-pub fn drain(
+fn drain(
     walk: &mut Walk<'_, '_, Version, Texts>,
     out: &mut Chunk,
     bag: &mut Bag,
@@ -233,7 +239,8 @@ fn run_query(world: &World, gpu: &Gpu, text: &str, share: &mut Share) {
         return;
     };
     share.steps += plan.steps.len().min(case.prepared.cut());
-    match case.on_device(&mut section) {
+    let mut seeds = 0..1;
+    match case.on_device(&mut section, &mut |_| Ok(seeds.next().is_some())) {
         Ok(bag) => assert_eq!(
             bag,
             expected,
