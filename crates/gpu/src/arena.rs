@@ -86,6 +86,12 @@ impl Arena {
         (self.free as u64) << self.bits
     }
 
+    /// How many frames are free or held by one whom `may_go` gives up.
+    pub(crate) fn count(&self, may_go: &dyn Fn(Holder) -> bool) -> usize {
+        let held = self.held.iter().flatten();
+        self.free + held.filter(|holder| may_go(**holder)).count()
+    }
+
     /// The first frame of a run of so many in which each is free or held by one whom `may_go` gives up.
     pub(crate) fn run(&self, count: usize, may_go: &dyn Fn(Holder) -> bool) -> Option<usize> {
         let mut length = 0;

@@ -27,7 +27,6 @@
 mod heat;
 mod host;
 mod lease;
-mod need;
 mod overlaid;
 mod paging;
 mod replacement;
@@ -39,11 +38,11 @@ mod transfer;
 
 pub use lease::Expected;
 pub(crate) use lease::{Lease, Pages};
-pub(crate) use need::{Lookups, lookups};
-pub(crate) use overlaid::{Numbers, What};
+pub(crate) use overlaid::What;
 pub(crate) use shared::{Shared, SharedCache};
 pub use transfer::Traffic;
 
+use crate::access::Access;
 use crate::account::Account;
 use crate::arena::Arena;
 use crate::error::GpuError;
@@ -111,6 +110,9 @@ const PAGES_MORE: u64 = 64;
 /// What frames are filled with that nobody has.
 const POISON: u8 = 0xdb;
 
+/// Bytes that a query reads of each page of its segments, in expectation.
+type Reads = HashMap<u32, Vec<f64>>;
+
 /// The same numbers, each once, in the order in which they come first.
 fn each_once(numbers: &[u32]) -> Vec<u32> {
     let mut once: Vec<u32> = Vec::with_capacity(numbers.len());
@@ -155,8 +157,6 @@ struct Entry {
     key: SegmentKey,
     source: Source,
     outline: Arc<Outline>,
-    /// For each of its pages, bytes that a lookup reads of it.
-    reads: Vec<f64>,
     /// What it is without a place, for whoever asks what it is like.
     described: Arc<Image>,
     place: Place,
@@ -164,7 +164,7 @@ struct Entry {
     view: Option<View>,
     /// Sections that look at it.
     pins: u32,
-    /// How often it was looked into of late.
+    /// What was read of its pages of late.
     heat: Heat,
 }
 
@@ -289,7 +289,6 @@ impl Cache {
             key,
             source,
             described: Arc::new(outline.image(0, 0)),
-            reads: outline.page_reads(1 << self.arena.bits(), self.options.pairwise),
             outline: Arc::new(outline),
             place: Place::Nowhere,
             view: None,
@@ -310,7 +309,7 @@ impl Cache {
         self.entries.len() as u32 - 1
     }
 
-    /// Pins segments, all of which lie whole, each of them once; gives their numbers. A query that is new is taken to look into them as often as
+    /// Pins segments, all of which lie whole, each of them once; gives their numbers. A query that is new is taken to read of them what
     /// the last one did; of one that goes on nothing is counted again.
     pub(crate) fn pin(&mut self, numbers: &[u32], is_new: bool) -> Vec<u32> {
         let numbers = each_once(numbers);
@@ -357,18 +356,23 @@ impl Cache {
     /// Gives each segment a place and pins it; gives their numbers, and where their pages are found if one of them is paged.
     pub(crate) fn place(
         &mut self,
-        numbers: &[u32],
-        lookups: &Lookups,
+        (numbers, accesses): (&[u32], &[Access]),
         is_new: bool,
     ) -> Result<(Vec<u32>, Option<Pages>), GpuError> {
-        for &number in numbers.iter().filter(|_| is_new) {
+        let page_bytes = 1 << self.arena.bits();
+        let mut reads = Reads::new();
+        for number in each_once(numbers) {
             let entry = &mut self.entries[number as usize];
-            if let Some(&of_query) = lookups.get(&entry.key) {
-                entry.heat.expect(of_query);
+            let own = accesses.iter().filter(|access| access.number == number);
+            let outline = &entry.outline;
+            let of_query = outline.page_reads(page_bytes, own, self.options.pairwise);
+            if is_new {
+                entry.heat.expect(of_query.clone());
             }
+            reads.insert(number, of_query);
         }
         let numbers = self.pin(numbers, is_new);
-        match self.place_all(&numbers, lookups) {
+        match self.place_all(&numbers, &reads) {
             Ok(pages) => Ok((numbers, pages)),
             Err(error) => {
                 self.unpin(&numbers);
@@ -377,17 +381,18 @@ impl Cache {
         }
     }
 
-    fn place_all(&mut self, numbers: &[u32], lookups: &Lookups) -> Result<Option<Pages>, GpuError> {
+    fn place_all(&mut self, numbers: &[u32], reads: &Reads) -> Result<Option<Pages>, GpuError> {
         if let Some(space) = &mut self.space {
             space.settle(&*self.device)?;
         }
+        let may_be_whole = self.may_be_whole(numbers);
         for &number in numbers {
-            self.settle(number)?;
+            self.settle(number, may_be_whole)?;
         }
         let is_paged =
             |number: &u32| matches!(self.entries[*number as usize].place, Place::Paged(_));
         if numbers.iter().any(is_paged) {
-            return self.page(numbers, lookups).map(Some);
+            return self.page(numbers, reads).map(Some);
         }
         self.sections_follow()?;
         Ok(None)
@@ -400,8 +405,24 @@ impl Cache {
         Ok(())
     }
 
-    /// Gives a segment a place, whole where there is room.
-    fn settle(&mut self, number: u32) -> Result<(), GpuError> {
+    /// Whether all of these have room whole, so many frames as are free or as nobody has used for long. Where one has none, all are read
+    /// by pages; then pages that are read much have a better right to a frame than whole segments that came first.
+    fn may_be_whole(&self, numbers: &[u32]) -> bool {
+        let is_elsewhere =
+            |number: &&u32| !matches!(self.entries[**number as usize].place, Place::Whole(..));
+        let missing: Vec<u32> = numbers.iter().filter(is_elsewhere).copied().collect();
+        let frames = |number: &u32| {
+            let bytes = self.entries[*number as usize].outline.bytes();
+            self.arena.frames_of(bytes)
+        };
+        let needed: usize = missing.iter().map(frames).sum();
+        let distances = self.distances();
+        let may_go = |holder| missing.contains(&holder) || self.is_idle(holder, &distances);
+        needed <= self.arena.frames() && needed <= self.arena.count(&may_go)
+    }
+
+    /// Gives a segment a place, whole where it may be and there is room.
+    fn settle(&mut self, number: u32, may_be_whole: bool) -> Result<(), GpuError> {
         let entry = &self.entries[number as usize];
         let (is_paged, is_free) = match entry.place {
             Place::Whole(..) => return Ok(()),
@@ -411,6 +432,7 @@ impl Cache {
         let bytes = entry.outline.bytes();
         let count = self.arena.frames_of(bytes);
         if is_free
+            && may_be_whole
             && count <= self.arena.run_max()
             && let Some(first) = self.room(number, count)
         {
@@ -429,13 +451,16 @@ impl Cache {
         let free = self.arena.run(count, &own);
         free.or_else(|| {
             let distances = self.distances();
-            let is_idle = |holder: u32| {
-                let is_unpinned = self.entries[holder as usize].pins == 0;
-                let is_unused = self.replacement.idle(holder) > IDLE;
-                own(holder) || (is_unpinned && is_unused && !distances.contains_key(&holder))
-            };
-            self.arena.run(count, &is_idle)
+            let may_go = |holder: u32| own(holder) || self.is_idle(holder, &distances);
+            self.arena.run(count, &may_go)
         })
+    }
+
+    /// Whether nobody has used a segment for long, and nobody waits for it.
+    fn is_idle(&self, number: u32, distances: &HashMap<u32, usize>) -> bool {
+        let is_unpinned = self.entries[number as usize].pins == 0;
+        let is_unused = self.replacement.idle(number) > IDLE;
+        is_unpinned && is_unused && !distances.contains_key(&number)
     }
 
     fn distances(&self) -> HashMap<u32, usize> {

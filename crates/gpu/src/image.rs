@@ -11,13 +11,12 @@
 //!
 //! Invariant: no number and no rank block crosses a multiple of 256 bytes of the data, so none crosses a page.
 
+use crate::access::{Access, Parts};
 use crate::arena::ALIGNMENT;
-use crate::changes::Changes;
 use crate::layout::{self, Column};
 use explore::TagSet;
 use rdf::VertexId;
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::raw::{RawIndex, RawNeighbours, RawSegment};
 
@@ -69,75 +68,6 @@ impl Image {
     }
 }
 
-/// A segment as a version has it: an edge is there that the base has and that did not go, or that came.
-#[derive(Clone)]
-pub(crate) struct Layered {
-    pub(crate) base: Arc<Image>,
-    /// What layers brought; the base has none of it.
-    pub(crate) came: Option<Arc<Image>>,
-    /// What they took away; the base has all of it.
-    pub(crate) went: Option<Arc<Image>>,
-    /// Both, on the host.
-    pub(crate) changes: Option<Arc<Changes>>,
-    /// The numbers of what came and what went.
-    pub(crate) numbers: [Option<u32>; 2],
-}
-
-impl Layered {
-    /// Whether it is as in the base.
-    pub(crate) fn is_base_alone(&self) -> bool {
-        self.came.is_none() && self.went.is_none()
-    }
-
-    /// Whether edges are in several graphs, which no kernel tells apart.
-    pub(crate) fn has_graphs(&self) -> bool {
-        let changes = self.changes.as_ref();
-        self.base.has_graphs || changes.is_some_and(|changes| changes.has_graphs())
-    }
-
-    /// What kinds of terms its neighbours may be.
-    pub(crate) fn neighbour_tags(&self) -> TagSet {
-        self.base.neighbour_tags().with(self.came_tags()[1])
-    }
-
-    /// What kinds of terms its keys may be.
-    pub(crate) fn key_tags(&self) -> TagSet {
-        self.base.key_tags().with(self.came_tags()[0])
-    }
-
-    fn came_tags(&self) -> [TagSet; 2] {
-        let changes = self.changes.as_ref();
-        changes.map_or([TagSet::NONE; 2], |changes| changes.came_tags())
-    }
-
-    /// The rows of a key among what came, with their image; nothing, where there are none.
-    pub(crate) fn came_of(&self, key: VertexId) -> Option<(&Arc<Image>, Range<u64>)> {
-        let rows = self.changes.as_ref()?.came().rows_of(key);
-        self.came
-            .as_ref()
-            .filter(|_| !rows.is_empty())
-            .map(|image| (image, rows))
-    }
-
-    /// The same of what went.
-    pub(crate) fn went_of(&self, key: VertexId) -> Option<(&Arc<Image>, Range<u64>)> {
-        let rows = self.changes.as_ref()?.went().rows_of(key);
-        self.went
-            .as_ref()
-            .filter(|_| !rows.is_empty())
-            .map(|image| (image, rows))
-    }
-}
-
-/// A part of the data that a lookup reads at one place.
-#[derive(Clone, Copy, Debug)]
-struct Part {
-    at: u64,
-    bytes: u64,
-    /// Lines of memory that a lookup reads of it.
-    lines: f64,
-}
-
 /// See the head of this file. Addresses in it are places: those of chunks, jump tables and bases from the directory's
 /// beginning, the others from the data's; those of no bytes are `NOTHING`.
 pub(crate) struct Outline {
@@ -149,7 +79,7 @@ pub(crate) struct Outline {
     has_graphs: bool,
     directory_bytes: u64,
     data_bytes: u64,
-    parts: Vec<Part>,
+    parts: Parts,
 }
 
 /// The place of a part without bytes.
@@ -159,11 +89,10 @@ impl Outline {
     /// The outline of a segment whose data begin at a page's beginning.
     pub(crate) fn of(raw: &RawSegment<'_>, page_bytes: u64) -> Outline {
         let mut drawn = Drawn::default();
-        let average = raw.rows as f64 / raw.index.keys.max(1) as f64;
         let index = drawn.index(&raw.index);
-        let offsets = raw.offsets.as_ref().map_or(NOTHING, |offsets| {
-            drawn.data(offsets.bytes().len() as u64, 1.0)
-        });
+        let offset_bytes = raw.offsets.as_ref();
+        let offset_bytes = offset_bytes.map_or(0, |offsets| offsets.bytes().len() as u64);
+        let offsets = drawn.data(offset_bytes);
         let mut neighbours = layout::Column::default();
         let mut bases = Vec::new();
         match &raw.neighbours {
@@ -172,21 +101,36 @@ impl Outline {
                 bases: of_planes,
                 plane_bits,
             } => {
-                neighbours.cells = drawn.data(size_of_val(*codes) as u64, lines_of(average * 4.0));
+                neighbours.cells = drawn.data(size_of_val(*codes) as u64);
                 neighbours.bases = drawn.directory(size_of_val(*of_planes) as u64);
                 neighbours.base = of_planes.first().copied().unwrap_or(0);
                 neighbours.plane_bits = *plane_bits;
                 bases = of_planes.to_vec();
             }
             RawNeighbours::Ids(ids) => {
-                neighbours.cells = drawn.data(size_of_val(*ids) as u64, lines_of(average * 8.0));
+                neighbours.cells = drawn.data(size_of_val(*ids) as u64);
                 neighbours.bases = NOTHING;
                 neighbours.wide = 1;
             }
         }
-        let dense = raw.dense.iter();
-        let dense = dense.map(|list| (list.ordinal, drawn.index(&list.members)));
-        let dense = dense.collect();
+        let lists = raw.dense.iter();
+        let dense = lists.map(|list| (list.ordinal, drawn.index(&list.members)));
+        let dense: Vec<_> = dense.collect();
+        let part = |at: u64, bytes: u64| if bytes == 0 { 0..0 } else { at..at + bytes };
+        let cell_bytes = neighbours.cell_bytes();
+        let lists = raw.dense.iter().zip(&dense);
+        let lists = lists.map(|(list, (ordinal, index))| {
+            let bytes = list.members.data.len() as u64;
+            (*ordinal, part(index.data, bytes))
+        });
+        let parts = Parts {
+            keys: part(index.data, raw.index.data.len() as u64),
+            offsets: part(offsets, offset_bytes),
+            cells: part(neighbours.cells, raw.rows * cell_bytes),
+            cell_bytes,
+            list_bytes: (raw.rows * cell_bytes) as f64 / raw.index.keys.max(1) as f64,
+            dense: lists.collect(),
+        };
         Outline {
             segment: layout::Segment {
                 index,
@@ -205,7 +149,7 @@ impl Outline {
             has_graphs: raw.graphs.is_some(),
             directory_bytes: drawn.directory_bytes.next_multiple_of(page_bytes),
             data_bytes: drawn.data_bytes,
-            parts: drawn.parts,
+            parts,
         }
     }
 
@@ -259,41 +203,16 @@ impl Outline {
         }
     }
 
-    /// For each page of the data, the bytes in lines of 128 that one lookup reads of it, in expectation; where `is_paired`, the
-    /// same for all pages of a range of keys.
-    pub(crate) fn page_reads(&self, page_bytes: u64, is_paired: bool) -> Vec<f64> {
-        let pages = self.data_bytes.div_ceil(page_bytes);
-        let mut reads = vec![0.0f64; pages as usize];
-        for part in &self.parts {
-            let first = part.at / page_bytes;
-            let last = (part.at + part.bytes).div_ceil(page_bytes);
-            for (place, page) in (first..last).enumerate() {
-                let within = |at: u64| at.clamp(part.at, part.at + part.bytes);
-                let own = within((page + 1) * page_bytes) - within(page * page_bytes);
-                let read = LINE_BYTES * part.lines * own as f64 / part.bytes as f64;
-                reads[page as usize] += if is_paired {
-                    // Earlier keys are more useful by so little that only the order is another.
-                    1e-9 * (1.0 - place as f64 / (last - first) as f64)
-                } else {
-                    read
-                };
-            }
-        }
-        if is_paired {
-            let all: f64 = self.parts.iter().map(|part| LINE_BYTES * part.lines).sum();
-            for read in &mut reads {
-                *read += all / pages as f64;
-            }
-        }
-        reads
+    /// For each page of the data, the bytes that are read of it by these accesses to this segment ([`Parts::page_reads`]).
+    pub(crate) fn page_reads<'a>(
+        &self,
+        page_bytes: u64,
+        accesses: impl Iterator<Item = &'a Access>,
+        is_paired: bool,
+    ) -> Vec<f64> {
+        let lengths = (self.data_bytes, page_bytes);
+        self.parts.page_reads(lengths, accesses, is_paired)
     }
-}
-
-/// Bytes of a line, which is what is read of the host's memory at once.
-const LINE_BYTES: f64 = 128.0;
-
-fn lines_of(bytes: f64) -> f64 {
-    (bytes / LINE_BYTES).max(1.0)
 }
 
 /// Places as they are given out.
@@ -301,7 +220,6 @@ fn lines_of(bytes: f64) -> f64 {
 struct Drawn {
     directory_bytes: u64,
     data_bytes: u64,
-    parts: Vec<Part>,
 }
 
 impl Drawn {
@@ -314,20 +232,19 @@ impl Drawn {
         at
     }
 
-    fn data(&mut self, bytes: u64, lines: f64) -> u64 {
+    fn data(&mut self, bytes: u64) -> u64 {
         if bytes == 0 {
             return NOTHING;
         }
         let at = self.data_bytes;
         self.data_bytes += bytes.next_multiple_of(ALIGNMENT);
-        self.parts.push(Part { at, bytes, lines });
         at
     }
 
     fn index(&mut self, raw: &RawIndex<'_>) -> layout::Index {
         let first = raw.chunks.first();
         layout::Index {
-            data: self.data(raw.data.len() as u64, 1.0),
+            data: self.data(raw.data.len() as u64),
             chunks: self.directory(size_of_val(&raw.chunks[..]) as u64),
             jump: self.directory(size_of_val(raw.jump) as u64),
             keys: raw.keys,

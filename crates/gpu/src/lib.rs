@@ -14,6 +14,7 @@
 //!
 //! Does not know: nodes, windows, query text, clocks. Threads but its caller's live as long as a segment is brought.
 
+mod access;
 mod account;
 mod arena;
 mod cache;
@@ -34,6 +35,7 @@ mod section;
 mod spread;
 #[cfg(test)]
 mod tests;
+mod versioned;
 
 pub use cache::{CacheOptions, Expected, Traffic};
 pub use error::{GpuError, NotCovered};
@@ -280,19 +282,17 @@ impl Gpu {
             drop(cache);
             return Ok((program, Lease::new(&self.cache, numbers, None), ready));
         }
-        let steps = program.first..program.covered;
-        let lookups = cache::lookups(prepared, &self.snapshot, steps);
-        let (numbers, pages) = cache.place(&program.segments, &lookups, !over.goes_on)?;
+        let looked_at = (&program.segments[..], &program.accesses[..]);
+        let (numbers, pages) = cache.place(looked_at, !over.goes_on)?;
         let images = &mut |name| {
-            let Some(numbers) = cache.numbers_in(name, over.version, false)? else {
-                return Ok(None);
-            };
+            let numbers = cache.numbers_in(name, over.version, false)?;
             // What is not read has no place.
-            let images = numbers.images(|number| {
-                let placed = cache.placed(number, pages.is_some());
-                placed.or_else(|| Some(cache.looked(number).0))
-            });
-            Ok(images.map(|images| (images, numbers)))
+            Ok(numbers.map(|numbers| {
+                numbers.images(|number| {
+                    let placed = cache.placed(number, pages.is_some());
+                    placed.unwrap_or_else(|| cache.looked(number).0)
+                })
+            }))
         };
         let of = (&*self.snapshot, over);
         let program = program::compile(prepared, of, images, pages.is_none());
@@ -320,11 +320,8 @@ impl Gpu {
         (over, may_make): (&Over<'_>, bool),
     ) -> Result<(Program, bool), GpuError> {
         let images = &mut |name| {
-            let Some(numbers) = cache.numbers_in(name, over.version, may_make)? else {
-                return Ok(None);
-            };
-            let images = numbers.images(|number| Some(cache.looked(number).0));
-            Ok(images.map(|images| (images, numbers)))
+            let numbers = cache.numbers_in(name, over.version, may_make)?;
+            Ok(numbers.map(|numbers| numbers.images(|number| cache.looked(number).0)))
         };
         let of = (&*self.snapshot, over);
         let program = program::compile(prepared, of, images, true)?;

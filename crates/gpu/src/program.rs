@@ -21,22 +21,25 @@
 //!
 //! Everything else ends the program; so do named graphs, other sources than the store, and the [cut](Prepared::cut).
 
+mod accessed;
 mod layered;
 mod part;
 mod seed;
 
 pub use layered::Arranged;
 
-use crate::cache::{Numbers, What};
+use crate::access::{Access, Accessed};
+use crate::cache::What;
 use crate::collapse::ProgramCollapse;
 use crate::condition::{Operand, ProgramCheck};
 use crate::error::{GpuError, NotCovered};
-use crate::image::{Image, Layered};
+use crate::image::Image;
 use crate::layout;
 use crate::meet::Met;
 use crate::outlook::{Outlook, Over};
 use crate::part::OwnPart;
 use crate::spread::{PARTS_MAX, Spread, Wanted};
+use crate::versioned::Layered;
 use explore::{Prepared, TagSet};
 use query::plan::{Action, ConstantId, Node, Scope, Side, Slot, Source, Step};
 use rdf::{Direction, Tag, VertexId};
@@ -63,6 +66,8 @@ pub(crate) struct Program {
     pub(crate) slot: Option<Slot>,
     /// The numbers of the segments that it looks at.
     pub(crate) segments: Vec<u32>,
+    /// What it reads of them.
+    pub(crate) accesses: Vec<Access>,
     /// How many of them are what layers brought or took away.
     pub(crate) changes: usize,
     /// How its seed is numbered, where that is not by the order of a set.
@@ -196,9 +201,9 @@ pub(crate) enum Whose {
     Rows(Range<u64>),
 }
 
-/// Gives the images of a segment, and their numbers.
+/// Gives the images of a segment.
 pub(crate) type ImagesOf<'i> =
-    dyn FnMut((SegmentKey, What)) -> Result<Option<(Layered, Numbers)>, GpuError> + 'i;
+    dyn FnMut((SegmentKey, What)) -> Result<Option<Layered>, GpuError> + 'i;
 
 /// Why a step is not taken.
 enum Stop {
@@ -232,6 +237,8 @@ pub(crate) fn compile(
         version: over.version,
         images,
         segments: Vec::new(),
+        accesses: Vec::new(),
+        rows: 1.0..1.0,
         changes: 0,
         are_whole,
         tags: Vec::new(),
@@ -258,11 +265,13 @@ pub(crate) fn compile(
         why: NotCovered::End,
         slot,
         segments: Vec::new(),
+        accesses: Vec::new(),
         changes: 0,
         arranged,
         collapse: None,
     };
     for (at, step) in steps.iter().enumerate().skip(first) {
+        compiler.comes_to(at, plan);
         let taken = if at >= prepared.cut() {
             Err(NotCovered::Cut.into())
         } else {
@@ -278,6 +287,7 @@ pub(crate) fn compile(
         }
     }
     program.segments = compiler.segments;
+    program.accesses = compiler.accesses;
     program.changes = compiler.changes;
     if let Some((met, _)) = met.filter(|(met, _)| met.is_met()) {
         program.seed = ProgramSeed::Met(met);
@@ -295,6 +305,9 @@ struct Compiler<'c, 'a, 'i> {
     images: &'c mut ImagesOf<'i>,
     /// Numbers of those that were looked at, be the step taken or not.
     segments: Vec<u32>,
+    accesses: Vec<Access>,
+    /// Rows that are expected to come to the step that is compiled, and to leave it.
+    rows: Range<f64>,
     changes: usize,
     are_whole: bool,
     /// What kinds of terms columns may hold, as they were made.
@@ -421,10 +434,15 @@ impl Compiler<'_, '_, '_> {
                 self.has_list(key, self.operand(from))?;
                 self.looks_at_changes(&images, of);
                 let branches = match from {
-                    Node::Slot(from) => layered::of_column(&images, from, into),
+                    Node::Slot(from) => {
+                        self.accesses_lists(&images);
+                        layered::of_column(&images, from, into)
+                    }
                     Node::Constant(from) => {
                         let found = self.rows_of(key, from)?;
                         let rows = found.map_or(0..0, |(_, rows)| rows);
+                        self.accesses(&images, Accessed::Rows(rows.clone()));
+                        self.accesses_changes(&images, &Accessed::Edge);
                         layered::of_constant(&images, (self.id(from), rows), into)
                     }
                 };
@@ -550,6 +568,8 @@ impl Compiler<'_, '_, '_> {
         let (key, images) = self.segment(predicate, side.direction, side.scope, side.source)?;
         self.has_list(key, Operand::Column(side.from))?;
         self.looks_at_changes(&images, None);
+        self.accesses(&images, Accessed::Met);
+        self.accesses_changes(&images, &Accessed::Edge);
         Ok(images)
     }
 
@@ -575,6 +595,7 @@ impl Compiler<'_, '_, '_> {
                     Direction::In => (object, subject),
                 };
                 self.has_list(key, Operand::Column(left))?;
+                self.accesses_edge(&images);
                 Ok(layered::edge(&images, left, Operand::Column(right)))
             }
             (Node::Slot(subject), Node::Constant(object)) => {
@@ -607,17 +628,22 @@ impl Compiler<'_, '_, '_> {
             .as_ref()
             .filter(|_| is_here)
             .and_then(|(ordinal, _)| images.base.dense(*ordinal));
+        let ordinal = found.as_ref().map_or(0, |(ordinal, _)| *ordinal);
         let of_base = if let Some(index) = dense {
+            self.accesses(&images, Accessed::Dense(ordinal));
             ProgramCheck::key(*index, column)
         } else if !is_here {
             return self.check_elsewhere(predicate, (id, direction), column, (scope, source));
         } else if from != direction && found.is_some() {
             let (_, other) = self.segment((predicate, What::Edges), from, scope, source)?;
+            self.accesses(&other, Accessed::Edge);
             ProgramCheck::edge(&other.base, column, Operand::Constant(id))
         } else {
             let rows = found.map_or(0..0, |(_, rows)| rows);
+            self.accesses(&images, Accessed::Among(rows.clone()));
             ProgramCheck::rows(&images.base, rows, column)
         };
+        self.accesses_changes(&images, &Accessed::Edge);
         Ok(layered::with_constant(of_base, &images, id, column))
     }
 
@@ -632,6 +658,7 @@ impl Compiler<'_, '_, '_> {
         let looked = (predicate, What::Edges);
         let (key, images) = self.segment(looked, direction.reversed(), scope, source)?;
         self.has_list(key, Operand::Column(column))?;
+        self.accesses_edge(&images);
         Ok(layered::edge(&images, column, Operand::Constant(constant)))
     }
 
@@ -698,7 +725,7 @@ impl Compiler<'_, '_, '_> {
 
     /// What layers have made of a segment, or of the list of a key there, is looked at.
     fn looks_at_changes(&mut self, images: &Layered, of: Option<VertexId>) {
-        let [came, went] = images.numbers;
+        let [came, went] = [images.numbers.came, images.numbers.went];
         let came = came.filter(|_| of.is_none_or(|key| images.came_of(key).is_some()));
         let went = went.filter(|_| of.is_none_or(|key| images.went_of(key).is_some()));
         for number in came.into_iter().chain(went) {
@@ -713,8 +740,8 @@ impl Compiler<'_, '_, '_> {
             Err(GpuError::Layered) => Err(NotCovered::Layered.into()),
             Err(error) => Err(error.into()),
             Ok(None) => Ok(None),
-            Ok(Some((images, numbers))) => {
-                self.segments.push(numbers.base);
+            Ok(Some(images)) => {
+                self.segments.push(images.numbers.base);
                 Ok(Some(images))
             }
         }

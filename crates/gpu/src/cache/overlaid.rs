@@ -14,7 +14,8 @@ use super::{Cache, Entry};
 use crate::account::Drawn;
 use crate::changes::Changes;
 use crate::error::GpuError;
-use crate::image::{Image, Layered, Outline};
+use crate::image::Outline;
+use crate::versioned::Numbers;
 use std::sync::Arc;
 use store::delta::{OverlayEdges, Version};
 use store::raw::RawSegment;
@@ -40,38 +41,6 @@ pub(crate) enum What {
     Edges,
     /// Keys, each as an edge to itself.
     Keys,
-}
-
-/// The numbers of what a segment of a version is made of.
-#[derive(Clone)]
-pub(crate) struct Numbers {
-    pub(crate) base: u32,
-    /// What layers brought, and took away.
-    pub(crate) came: Option<u32>,
-    pub(crate) went: Option<u32>,
-    /// Both, on the host.
-    pub(crate) changes: Option<Arc<Changes>>,
-}
-
-impl Numbers {
-    /// The images, where this gives that of a number.
-    pub(crate) fn images(
-        &self,
-        mut image: impl FnMut(u32) -> Option<Arc<Image>>,
-    ) -> Option<Layered> {
-        let mut changes = |number: Option<u32>| match number {
-            None => Some(None),
-            Some(number) => image(number).map(Some),
-        };
-        let (came, went) = (changes(self.came)?, changes(self.went)?);
-        Some(Layered {
-            base: image(self.base)?,
-            came,
-            went,
-            changes: self.changes.clone(),
-            numbers: [self.came, self.went],
-        })
-    }
 }
 
 /// Where the bytes of a segment come from.

@@ -2,7 +2,7 @@
 
 use super::host::HostPage;
 use super::space::{Space, Write};
-use super::{Cache, Directory, Entry, Lookups, Paged, Pages, Place, View};
+use super::{Cache, Directory, Entry, Paged, Pages, Place, Reads, View};
 use crate::error::GpuError;
 use crate::image::Contents;
 use std::cmp::Ordering;
@@ -11,8 +11,11 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use store::load::workers;
 
-/// A page is copied where so many of its bytes are expected to be read in place: random lines come at half the speed of copies.
+/// A page takes another's place where so many of its bytes are expected to be read in place: random lines come at half the speed of copies.
 const WORTH: f64 = 0.5;
+
+/// A page takes a free frame where so many are: if queries go on as they do, it is worth a copy after some 32 others.
+const WORTH_FREE: f64 = WORTH / 32.0;
 
 /// A page that is read so often by one query is copied even where somebody who waits gives a frame up for it: the query would
 /// read twice the page's bytes in place, and the other one is copied again.
@@ -209,12 +212,12 @@ impl Cache {
 
     /// Lets a program look at segments by pages, one of which is paged: each gets its entries in the table, and pages that are
     /// worth it come to the device.
-    pub(super) fn page(&mut self, numbers: &[u32], lookups: &Lookups) -> Result<Pages, GpuError> {
+    pub(super) fn page(&mut self, numbers: &[u32], reads: &Reads) -> Result<Pages, GpuError> {
         for &number in numbers {
             self.show(number)?;
         }
-        let wanted = self.wanted(numbers, lookups);
-        let coming = self.make_frames(wanted)?;
+        let wanted = self.wanted(numbers, reads);
+        let coming = self.make_frames(numbers, wanted)?;
         if let Err(error) = self.write_places() {
             self.let_go(coming)?;
             return Err(error);
@@ -294,24 +297,23 @@ impl Cache {
     }
 
     /// The pages that are worth a copy, most useful first.
-    fn wanted(&self, numbers: &[u32], lookups: &Lookups) -> Vec<Wanted> {
-        let page_bytes = 1u64 << self.arena.bits();
+    fn wanted(&self, numbers: &[u32], reads: &Reads) -> Vec<Wanted> {
+        let page_bytes = (1u64 << self.arena.bits()) as f64;
         let mut wanted = Vec::new();
         for &number in numbers {
             let entry = &self.entries[number as usize];
             let Place::Paged(paged) = &entry.place else {
                 continue;
             };
-            let of_query = lookups.get(&entry.key).copied().unwrap_or(1.0);
-            let of_all = self.lookups(entry).max(of_query);
-            for (page, reads) in entry.reads.iter().enumerate() {
-                let worth = of_all * reads / page_bytes as f64;
-                let is_worth = worth >= WORTH || !self.options.inplace;
+            let of_all = entry.heat.reads(self.replacement.now());
+            for (page, of_query) in reads[&number].iter().enumerate() {
+                let worth = of_all(page).max(*of_query) / page_bytes;
+                let is_worth = worth >= WORTH_FREE || !self.options.inplace;
                 if paged.frames[page].is_none() && is_worth {
                     wanted.push(Wanted {
                         number,
                         page,
-                        reads: of_query * reads / page_bytes as f64,
+                        reads: of_query / page_bytes,
                         worth,
                     });
                 }
@@ -321,13 +323,12 @@ impl Cache {
         wanted
     }
 
-    /// Lookups of all queries of late.
-    fn lookups(&self, entry: &Entry) -> f64 {
-        entry.heat.lookups(self.replacement.now())
-    }
-
-    /// Frames for wanted pages, as many as there are or as others give up.
-    fn make_frames(&mut self, wanted: Vec<Wanted>) -> Result<Vec<(Wanted, usize)>, GpuError> {
+    /// Frames for wanted pages of the segments with these numbers, as many as there are or as others give up.
+    fn make_frames(
+        &mut self,
+        numbers: &[u32],
+        wanted: Vec<Wanted>,
+    ) -> Result<Vec<(Wanted, usize)>, GpuError> {
         let distances = self.distances();
         let mut coldest = None;
         let mut coming = Vec::with_capacity(wanted.len());
@@ -336,7 +337,11 @@ impl Cache {
                 if let Some(frame) = self.arena.take(page.number) {
                     break Some(frame);
                 }
-                let coldest = coldest.get_or_insert_with(|| self.coldest(&distances, &page));
+                if page.worth < WORTH && self.options.inplace {
+                    break None;
+                }
+                let coldest =
+                    coldest.get_or_insert_with(|| self.coldest(numbers, &distances, &page));
                 match self.give_up(&page, &distances, coldest) {
                     Ok(true) => {}
                     Ok(false) => break None,
@@ -359,11 +364,21 @@ impl Cache {
         released.into_iter().collect()
     }
 
-    /// The pages on the device of segments that no section looks at and nobody who waits will, the least worth first to come. Where
+    /// The pages on the device of segments that no section looks at but the one that these are for, and that nobody who waits needs, the least worth first to come. Where
     /// nobody waits and already that one is worth too much for the most useful page that is wanted, it stands for all of them: queries
     /// that came to rest pay one look at each page.
-    fn coldest(&self, distances: &HashMap<u32, usize>, wanted: &Wanted) -> BinaryHeap<Held> {
-        let candidates = self.candidates(has_frames).into_iter();
+    fn coldest(
+        &self,
+        numbers: &[u32],
+        distances: &HashMap<u32, usize>,
+        wanted: &Wanted,
+    ) -> BinaryHeap<Held> {
+        // The section has begun nothing yet: of what is its own alone it may give up what others of its pages are worth more than.
+        let is_own = |number: &&u32| self.entries[**number as usize].pins == 1;
+        let own = numbers.iter().filter(is_own);
+        let own = own.filter(|number| has_frames(&self.entries[**number as usize]));
+        let own: Vec<u32> = own.filter(|_| self.options.inplace).copied().collect();
+        let candidates = self.candidates(has_frames).into_iter().chain(own);
         let unneeded: Vec<u32> = candidates
             .filter(|number| !distances.contains_key(number))
             .collect();
@@ -378,15 +393,27 @@ impl Cache {
 
     /// The pages that a segment has on the device.
     fn held_by(&self, number: u32) -> impl Iterator<Item = Held> {
-        let entry = &self.entries[number as usize];
-        let of_all = self.lookups(entry) / (1u64 << self.arena.bits()) as f64;
-        let pages = entry.reads.iter().enumerate();
-        let here = pages.filter(move |(page, _)| self.is_here(number, *page));
-        here.map(move |(page, reads)| Held {
+        let page_bytes = (1u64 << self.arena.bits()) as f64;
+        let reads = self.reads(number);
+        let pages = 0..self.pages(number);
+        let here = pages.filter(move |page| self.is_here(number, *page));
+        here.map(move |page| Held {
             number,
             page,
-            worth: of_all * reads,
+            worth: reads(page) / page_bytes,
         })
+    }
+
+    /// Pages of a segment.
+    pub(super) fn pages(&self, number: u32) -> usize {
+        let outline = &self.entries[number as usize].outline;
+        self.arena.frames_of(outline.data_bytes())
+    }
+
+    /// Bytes that all queries of late have read of a segment's pages.
+    fn reads(&self, number: u32) -> impl Fn(usize) -> f64 + '_ {
+        let heat = &self.entries[number as usize].heat;
+        heat.reads(self.replacement.now())
     }
 
     /// Whether a page is worth too much to make room for another.
@@ -420,7 +447,11 @@ impl Cache {
                 coldest.push(held);
                 return Ok(false);
             }
-            return self.take_page(held.number, held.page);
+            if self.take_page(held.number, held.page)? {
+                return Ok(true);
+            }
+            // None of its pages can go.
+            coldest.retain(|other| other.number != held.number);
         }
         self.give_up_needed(wanted, distances)
     }
@@ -440,17 +471,23 @@ impl Cache {
         if self.options.inplace && !is_sooner && wanted.reads <= WORTH_TWO {
             return Ok(false);
         }
-        let entry = &self.entries[number as usize];
-        let here = (0..entry.reads.len()).filter(|page| self.is_here(number, *page));
-        let least = here.min_by(|a, b| entry.reads[*a].total_cmp(&entry.reads[*b]));
-        self.take_page(number, least.expect("a candidate has a frame"))
+        let reads = self.reads(number);
+        let here = (0..self.pages(number)).filter(|page| self.is_here(number, *page));
+        let least = here.min_by(|a, b| reads(*a).total_cmp(&reads(*b)));
+        let least = least.expect("a candidate has a frame");
+        drop(reads);
+        self.take_page(number, least)
     }
 
-    /// Takes a page from the device, or all of its segment where the host has no room for what lay whole.
+    /// Takes a page from the device, or all of its segment where the host has no room for what lay whole; false where a section that begins needs
+    /// that.
     fn take_page(&mut self, number: u32, page: usize) -> Result<bool, GpuError> {
         if !self.loosen(number)? {
-            self.forget(number)?;
-            return Ok(true);
+            let is_needed = self.entries[number as usize].pins > 0;
+            if !is_needed {
+                self.forget(number)?;
+            }
+            return Ok(!is_needed);
         }
         let entry = &mut self.entries[number as usize];
         let Place::Paged(paged) = &mut entry.place else {

@@ -2,6 +2,7 @@
 
 use super::host::tests::Left;
 use super::*;
+use crate::access::Accessed;
 use device::DeviceError;
 use device::twin::Twin;
 use rdf::{Direction, Tag, VertexId};
@@ -85,6 +86,17 @@ impl Model {
         numbers
             .map(|number| number.expect("it has edges"))
             .collect()
+    }
+
+    /// So many lookups of lists, in each of these.
+    fn lookups(&self, keys: &[SegmentKey], times: f64) -> Vec<Access> {
+        let numbers = self.numbers_of(keys).into_iter();
+        let lookups = numbers.map(|number| Access {
+            number,
+            what: Accessed::List { rows: 3.0 },
+            times,
+        });
+        lookups.collect()
     }
 
     fn some(&self, random: &mut Random) -> Vec<SegmentKey> {
@@ -231,9 +243,9 @@ impl Model {
             0..4 if self.sections.len() < 3 => {
                 let keys = self.some(random);
                 let times = *random.pick(&[0.0, 1.0, 30.0, 1e6]);
-                let lookups = keys.iter().map(|key| (*key, times)).collect();
+                let lookups = self.lookups(&keys, times);
                 let numbers = self.numbers_of(&keys);
-                let (numbers, pages) = self.cache.place(&numbers, &lookups, true)?;
+                let (numbers, pages) = self.cache.place((&numbers, &lookups), true)?;
                 let is_paged = |number: &u32| {
                     matches!(self.cache.entries[*number as usize].place, Place::Paged(_))
                 };
@@ -465,7 +477,7 @@ fn transfers(seed: u64, percent: u64, lookahead: bool) -> (usize, usize) {
 /// Runs a query that reads each page of its segments once; gives how many of them were not on the device before.
 fn transfers_of(model: &mut Model, keys: &[SegmentKey], uses: &mut Vec<(u32, usize)>) -> usize {
     let mut missing = 0;
-    let mut lookups = Lookups::new();
+    let mut accesses = Vec::new();
     let needed = model.numbers_of(keys);
     for &number in &each_once(&needed) {
         let entry = &model.cache.entries[number as usize];
@@ -476,12 +488,15 @@ fn transfers_of(model: &mut Model, keys: &[SegmentKey], uses: &mut Vec<(u32, usi
             Place::Whole(..) => 0,
             Place::Paged(paged) => paged.frames.iter().filter(|frame| frame.is_none()).count(),
         };
-        let reads = entry.outline.page_reads(1 << PAGE_BITS, true)[0];
-        lookups.insert(entry.key, 0.8 * f64::from(1 << PAGE_BITS) / reads);
+        accesses.push(Access {
+            number,
+            what: Accessed::All,
+            times: 0.8,
+        });
     }
     let (numbers, _) = model
         .cache
-        .place(&needed, &lookups, true)
+        .place((&needed, &accesses), true)
         .expect("any arena does");
     model.cache.unpin(&numbers);
     missing
@@ -492,11 +507,11 @@ fn copies_by_turn(model: &mut Model, queries: &[(Vec<SegmentKey>, f64)], turns: 
     let turn = |_| {
         let before = model.cache.traffic().copies;
         for (keys, lookups) in queries {
-            let lookups = keys.iter().map(|key| (*key, *lookups)).collect();
+            let lookups = model.lookups(keys, *lookups);
             let needed = model.numbers_of(keys);
             let (numbers, _) = model
                 .cache
-                .place(&needed, &lookups, true)
+                .place((&needed, &lookups), true)
                 .expect("any arena does");
             model.cache.unpin(&numbers);
         }
@@ -549,8 +564,7 @@ fn queries_in_turns_come_to_rest_and_make_way_for_others() {
         );
         let here = |key: &SegmentKey| {
             let number = model.cache.numbers[key].expect("it is there");
-            let pages = model.cache.entries[number as usize].reads.len();
-            (0..pages)
+            (0..model.cache.pages(number))
                 .filter(|page| model.cache.is_here(number, *page))
                 .count()
         };
@@ -561,6 +575,66 @@ fn queries_in_turns_come_to_rest_and_make_way_for_others() {
         );
     }
     assert!(moved > 0);
+}
+
+/// Half of what a query looks at is never read: it makes way for the other half, also where it lay whole and the query itself has it.
+#[test]
+fn what_a_query_does_not_read_makes_way_for_what_it_reads() {
+    if let Err(error) = Twin::new(1 << 20, 0) {
+        eprintln!("SKIPPED: {error}");
+        return;
+    }
+    for was_whole in [false, true] {
+        let options = CacheOptions {
+            page_bits: Some(PAGE_BITS),
+            poison: true,
+            ..CacheOptions::default()
+        };
+        let probe = Model::new(3, twin(3), options, 1 << 20, 1 << 20);
+        let mut keys = probe.keys.clone();
+        let outline = |key: &SegmentKey| {
+            let number = probe.cache.numbers[key].expect("it has edges");
+            &probe.cache.entries[number as usize].outline
+        };
+        keys.sort_by_key(|key| outline(key).data_bytes());
+        let (idle, read) = (keys[keys.len() - 2], keys[keys.len() - 1]);
+        // Room for one of them, and a directory's.
+        let images = outline(&read).bytes() + outline(&idle).directory_bytes();
+        let mut model = Model::new(3, twin(3), options, images, 1 << 20);
+        let place = |model: &mut Model, keys: &[SegmentKey], accesses: &[Access]| {
+            let needed = model.numbers_of(keys);
+            let placed = model.cache.place((&needed, accesses), true);
+            let (numbers, _) = placed.expect("any arena does");
+            model.read();
+            model.cache.unpin(&numbers);
+            model.count();
+        };
+        if was_whole {
+            let all = model.lookups(&[idle], 1.0);
+            place(&mut model, &[idle], &all);
+            let number = model.cache.numbers[&idle].expect("it has edges");
+            let entry = &model.cache.entries[number as usize];
+            assert!(matches!(entry.place, Place::Whole(..)));
+        }
+        let lookups = model.lookups(&[read], 1000.0);
+        for _ in 0..2 {
+            place(&mut model, &[idle, read], &lookups);
+        }
+        let here = |key: &SegmentKey| {
+            let number = model.cache.numbers[key].expect("it has edges");
+            let pages = 0..model.cache.pages(number);
+            let all = pages.len();
+            let here = pages.filter(|page| model.cache.is_here(number, *page));
+            (here.count(), all)
+        };
+        let (now, all) = here(&read);
+        assert_eq!(now, all, "all that is read is there, {was_whole}");
+        assert_eq!(here(&idle).0, 0, "nothing else has room, {was_whole}");
+    }
+}
+
+fn twin(seed: u64) -> Twin {
+    Twin::new(1 << 28, seed).expect("there is one")
 }
 
 /// A segment is brought for a second; who begins meanwhile is told so, and who ends does not wait.
@@ -574,10 +648,9 @@ fn nobody_waits_for_whoever_has_the_cache() {
     let model = Model::new(3, device, options, 1 << 20, 1 << 20);
     let needed = model.numbers_of(&model.keys[..2]);
     let shared: Shared = Arc::new(SharedCache::new(model.cache));
-    let lookups = Lookups::new();
     let (numbers, _) = shared
         .held()
-        .place(&needed, &lookups, true)
+        .place((&needed, &[]), true)
         .expect("there is room");
     let query = shared.held().expect(&needed[..1]);
     let pins = |cache: &Cache| {
@@ -632,12 +705,12 @@ fn who_gets_no_memory_takes_nobodys_place() {
     let needed = model.numbers_of(&[middle]);
     let (numbers, _) = model
         .cache
-        .place(&needed, &Lookups::new(), true)
+        .place((&needed, &[]), true)
         .expect("the account has just as much");
     assert_eq!(left.0.load(Ordering::Relaxed), 0, "and no slab");
     model.cache.unpin(&numbers);
     let needed = model.numbers_of(&[large]);
-    let refused = model.cache.place(&needed, &Lookups::new(), true);
+    let refused = model.cache.place((&needed, &[]), true);
     assert!(
         matches!(refused, Err(GpuError::NoRoom { .. })),
         "{refused:?}"
@@ -649,7 +722,7 @@ fn who_gets_no_memory_takes_nobodys_place() {
     model.count();
     let smaller = keys[0];
     let needed = model.numbers_of(&[smaller]);
-    let placed = model.cache.place(&needed, &Lookups::new(), true);
+    let placed = model.cache.place((&needed, &[]), true);
     model
         .cache
         .unpin(&placed.expect("the other one gives its place up").0);

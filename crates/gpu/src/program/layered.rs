@@ -8,8 +8,9 @@
 use super::{Branch, PlanSeed, ProgramJoined, ProgramSeed, ProgramStep, Whose};
 use crate::changes::Changes;
 use crate::condition::{Operand, ProgramCheck};
-use crate::image::{Image, Layered};
+use crate::image::Image;
 use crate::layout::Joins;
+use crate::versioned::Layered;
 use query::plan::{Slot, Step};
 use rdf::{Direction, VertexId};
 use std::ops::Range;
@@ -183,7 +184,7 @@ pub(super) fn seed(
     (segment, of): (SegmentKey, Option<(VertexId, &Range<u64>)>),
     (step, into): (&Step, Slot),
 ) -> Option<PlanSeed> {
-    let changes = images.changes.as_ref()?;
+    let changes = images.changes()?;
     let all = |edges: &OverlayEdges| 0..edges.rows();
     let [came, went] = match of {
         Some((key, _)) => [changes.came().rows_of(key), changes.went().rows_of(key)],

@@ -32,7 +32,10 @@ impl Compiler<'_, '_, '_> {
         let (at, seed) = match start {
             0 => {
                 let at = self.decided(steps)?;
-                let seed = steps.get(at).map(|step| self.seed(at, step));
+                let seed = steps.get(at).map(|step| {
+                    self.comes_to(at, steps);
+                    self.seed(at, step)
+                });
                 (at, seed.unwrap_or(Err(NotCovered::End.into())))
             }
             start => (start, self.loaded(start)),
@@ -86,6 +89,7 @@ impl Compiler<'_, '_, '_> {
                 let (dense, rows) = found.map_or((None, 0..0), |(ordinal, rows)| {
                     (image.dense(ordinal).copied(), rows)
                 });
+                self.begins_with(&images, Some(rows.clone()));
                 let of = (key, Some((id, &rows)));
                 if let Some(seed) = layered::seed(&images, of, (step, into)) {
                     return Ok(seed);
@@ -113,6 +117,7 @@ impl Compiler<'_, '_, '_> {
                 self.owned(into);
                 self.looks_at_changes(&images, None);
                 self.tags.push((into, images.key_tags()));
+                self.begins_with(&images, None);
                 if let Some(seed) = layered::seed(&images, (key, None), (step, into)) {
                     return Ok(seed);
                 }
