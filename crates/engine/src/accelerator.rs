@@ -2,8 +2,8 @@
 //!
 //! A device's [`Gpu`] has the images of one base, and what layers have made of its segments. A version over another base takes its place;
 //! where layers have changed more than is brought, the processors walk. So does whatever the device does not cover, has no room for or
-//! fails at: a query is never refused because of it. A device is opened when a query is worth it, beside that query,
-//! and tried again a while after it was lost (`door`).
+//! fails at: a query is never refused because of it. A device is opened when a query is worth it, and data are brought to it, beside that query,
+//! and it is tried again a while after it was lost (`door`).
 //!
 //! Several devices have the same images each, or some that see each other have them together: these are behind one door. A query begins on the next
 //! one in turn that has room, and a very heavy one on all of them: each takes parts of its seed, as the processors do (`run::beside_devices`).
@@ -299,8 +299,8 @@ impl Accelerator {
     ) -> Result<Begun, Stays> {
         let plan = prepared.plan();
         let gains = |outlook: &Outlook| self.gains(outlook, plan, (1, parts));
-        let most = if goes_on {
-            // It has waited, and tables are many.
+        let most = if goes_on || !self.brings() {
+            // It has waited, and tables are many; or others would wait with it, for it is a node's worker.
             Duration::ZERO
         } else {
             longest_wait(&plan.steps[steps.clone()], 1)
@@ -353,7 +353,12 @@ impl Accelerator {
     ) -> Option<Expected> {
         let held = self.doors[number].look().ok()?;
         let gpu = self.gpu_of(&held, version).ok()?;
-        gpu.expect(prepared, over).ok()
+        // Who waits brings nothing.
+        let over = Over {
+            misses: Some(&drop),
+            ..over.clone()
+        };
+        gpu.expect(prepared, &over).ok()
     }
 
     /// The same on the first device that has room, beginning with the one whose turn it is.
@@ -378,6 +383,7 @@ impl Accelerator {
                 // What one does not begin the others do not, either; one that is not there, is full or too small says nothing of others.
                 Err(
                     why @ (Stays::Opening
+                    | Stays::Bringing
                     | Stays::Lost
                     | Stays::Gpu(
                         GpuError::Busy
@@ -440,7 +446,16 @@ impl Accelerator {
             Closed::Unasked | Closed::Opening => Stays::Opening,
             Closed::Shut => Stays::Lost,
         })?;
-        match self.section_of(&held, version, prepared, (Gives::Needed, over)) {
+        let missed = |need| {
+            if let Ok(gpu) = self.gpu_of(&held, version) {
+                door.bring(&held, &gpu, need);
+            }
+        };
+        let over = Over {
+            misses: if self.brings() { None } else { Some(&missed) },
+            ..over.clone()
+        };
+        match self.section_of(&held, version, prepared, (Gives::Needed, &over)) {
             Ok(mut section) => {
                 let plan = prepared.plan();
                 let (_, expected) = expected_ns(section.outlook(), plan, 1);
@@ -460,11 +475,17 @@ impl Accelerator {
                 })
             }
             Err(GpuError::Unworthy) => Err(Stays::Unworthy),
+            Err(GpuError::Away) => Err(Stays::Bringing),
             Err(error) => {
                 self.note_of(number, &held, &error);
                 Err(Stays::Gpu(error))
             }
         }
+    }
+
+    /// Whether a query waits until what it misses on a device is there. It need not: processors answer sooner than a second.
+    fn brings(&self) -> bool {
+        self.offload == Offload::Always
     }
 
     /// Whether a section's steps are expected to be done sooner there than by so many threads, each of so many parts of the graph alike.

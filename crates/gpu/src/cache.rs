@@ -268,6 +268,20 @@ impl Cache {
         }
     }
 
+    /// Whether a segment of the base was looked through.
+    pub(crate) fn is_known(&self, key: SegmentKey) -> bool {
+        self.numbers.contains_key(&key)
+    }
+
+    /// Whether a segment is one of the base's that is in the store's files alone.
+    pub(crate) fn is_away(&self, number: u32) -> bool {
+        let entry = &self.entries[number as usize];
+        matches!(
+            (&entry.source, &entry.place),
+            (Source::Base, Place::Nowhere)
+        )
+    }
+
     /// The number of a segment of the base, which is looked through when it is asked for first; `None` where no edge of the base has
     /// the predicate.
     pub(crate) fn number(&mut self, key: SegmentKey) -> Result<Option<u32>, GpuError> {

@@ -112,6 +112,9 @@ pub enum GpuError {
     /// As many sections are there as may be at once, or a segment is being brought.
     #[error("the device walks as many queries as it has room for, or data are brought to it")]
     Busy,
+    /// Segments that it looks at are not on the device, and whoever was to be told so was told.
+    #[error("its data are not on the device yet")]
+    Away,
     /// Whoever asked does not want what the device would do.
     #[error("its steps for the device are not worth it")]
     Unworthy,

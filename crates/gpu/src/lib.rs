@@ -25,6 +25,7 @@ mod error;
 mod image;
 mod layout;
 mod meet;
+mod need;
 mod outlook;
 mod part;
 mod patience;
@@ -39,6 +40,7 @@ mod versioned;
 
 pub use cache::{CacheOptions, Expected, Traffic};
 pub use error::{GpuError, NotCovered};
+pub use need::Need;
 pub use outlook::{Outlook, Over};
 pub use part::OwnPart;
 pub use patience::Patience;
@@ -48,15 +50,16 @@ pub use section::{Ran, Section};
 
 pub use device;
 
-use cache::{Cache, Lease, Shared, SharedCache};
+use cache::{Cache, Lease, Shared, SharedCache, What};
 use collapse::ProgramCollapse;
 use device::{Device, Mark};
 use explore::{MemoryBudget, Prepared};
+use need::{Missed, Needed, Refused};
 use program::Program;
 use query::plan::Slot;
 use rooms::Rooms;
 use std::sync::Arc;
-use store::Snapshot;
+use store::{SegmentKey, Snapshot};
 
 /// How a device's memory is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +83,7 @@ pub struct Gpu {
     rooms: Rooms,
     long_list: u64,
     collapses: collapse::Policy,
+    refused: Refused,
 }
 
 /// What a section gives.
@@ -141,6 +145,7 @@ impl Gpu {
             rooms,
             long_list: LONG_LIST,
             collapses: collapse::POLICY,
+            refused: Refused::default(),
         })
     }
 
@@ -193,6 +198,34 @@ impl Gpu {
         let mut cache = self.cache.held_soon()?;
         let (program, _) = self.looked_at(&mut cache, prepared, (over, false))?;
         Ok(Expected::new(&self.cache, cache.expect(&program.segments)))
+    }
+
+    /// Brings what a section missed, for those that come: as long as that takes, and whoever has the cache. Why it could not is told to the next
+    /// one that misses the same.
+    pub fn bring(&self, need: Need) {
+        let mut cache = self.cache.held();
+        match &need.what {
+            Needed::Looks(keys) => {
+                let (mut missed, mut why) = (Vec::new(), None);
+                for key in keys {
+                    if let Err(error) = cache.number(*key) {
+                        missed.push(*key);
+                        why = Some(error);
+                    }
+                }
+                if let Some(why) = why {
+                    self.refused.put(Missed::Keys(missed), why);
+                }
+            }
+            Needed::Places {
+                numbers, accesses, ..
+            } => match cache.place((numbers, accesses), false) {
+                Ok((placed, _)) => cache.unpin(&placed),
+                Err(why) => self.refused.put(Missed::Numbers(numbers.clone()), why),
+            },
+        }
+        drop(cache);
+        drop(need);
     }
 
     /// What a section would do, and why not more; nothing is brought for it.
@@ -276,6 +309,12 @@ impl Gpu {
             return Err(GpuError::Unworthy);
         }
         let could_cover = program.covered;
+        let is_away = |number: &u32| cache.is_away(*number);
+        if let Some(tell) = over.misses
+            && program.segments.iter().any(is_away)
+        {
+            return Err(self.missed(&mut cache, program, tell));
+        }
         if are_whole {
             let numbers = cache.pin(&program.segments, !over.goes_on);
             let ready = cache.ready();
@@ -312,6 +351,33 @@ impl Gpu {
         Ok((program, lease, ready))
     }
 
+    /// Segments that were never looked through are missed, or why they could not be.
+    fn unknown(&self, keys: Vec<SegmentKey>, tell: &dyn Fn(Need)) -> GpuError {
+        let why = self.refused.take(&Missed::Keys(keys.clone()));
+        why.unwrap_or_else(|| {
+            let what = Needed::Looks(keys);
+            tell(Need { what });
+            GpuError::Away
+        })
+    }
+
+    /// What a program looks at is missed, or why it was not brought.
+    fn missed(&self, cache: &mut Cache, program: Program, tell: &dyn Fn(Need)) -> GpuError {
+        let why = self
+            .refused
+            .take(&Missed::Numbers(program.segments.clone()));
+        why.unwrap_or_else(|| {
+            let pinned = cache.pin(&program.segments, false);
+            let what = Needed::Places {
+                numbers: program.segments,
+                accesses: program.accesses,
+                _lease: Lease::new(&self.cache, pinned, None),
+            };
+            tell(Need { what });
+            GpuError::Away
+        })
+    }
+
     /// A program over segments as they are, and whether all of them lie on the device whole, so that it may run.
     fn looked_at(
         &self,
@@ -319,7 +385,19 @@ impl Gpu {
         prepared: &Prepared<'_>,
         (over, may_make): (&Over<'_>, bool),
     ) -> Result<(Program, bool), GpuError> {
-        let images = &mut |name| {
+        if let Some(tell) = over.misses {
+            let mut keys = program::keys(prepared, &self.snapshot, over.steps.clone());
+            keys.retain(|key| !cache.is_known(*key));
+            if !keys.is_empty() {
+                return Err(self.unknown(keys, tell));
+            }
+        }
+        let images = &mut |name: (SegmentKey, What)| {
+            if let Some(tell) = over.misses
+                && !cache.is_known(name.0)
+            {
+                return Err(self.unknown(vec![name.0], tell));
+            }
             let numbers = cache.numbers_in(name, over.version, may_make)?;
             Ok(numbers.map(|numbers| numbers.images(|number| cache.looked(number).0)))
         };

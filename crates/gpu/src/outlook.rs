@@ -1,10 +1,12 @@
 //! What a section would do, before anything is brought to the device for it.
 
+use crate::need::Need;
 use crate::part::OwnPart;
 use std::ops::Range;
 use store::delta::Version;
 
 /// What a section is over, and whether it is wanted.
+#[derive(Clone)]
 pub struct Over<'o> {
     /// Of which steps of the plan: the first of them is walked over the plan's seed, any other over rows that are
     /// [loaded](crate::Section::load). What ends behind the plan's last step ends there.
@@ -16,6 +18,9 @@ pub struct Over<'o> {
     pub version: Option<&'o Version>,
     /// Whether the query has begun a section over this before: another table of rows, of which nothing is counted that is counted once a query.
     pub goes_on: bool,
+    /// Who is told what segments are not on the device; it is [`GpuError::Away`](crate::GpuError::Away) then. `None`: they are brought at once, which may
+    /// take a second. Changes are, whoever is told: they are few.
+    pub misses: Option<&'o dyn Fn(Need)>,
     /// On which of several devices; `None`: on one that has most room.
     pub device: Option<usize>,
     /// Whether what the device would do is worth it ([`GpuError::Unworthy`](crate::GpuError::Unworthy)): asked before segments are brought.
@@ -28,6 +33,7 @@ impl Over<'_> {
         steps: 0..usize::MAX,
         part: None,
         goes_on: false,
+        misses: None,
         device: None,
         version: None,
         is_worth: &|_| true,

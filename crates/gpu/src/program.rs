@@ -22,10 +22,12 @@
 //! Everything else ends the program; so do named graphs, other sources than the store, and the [cut](Prepared::cut).
 
 mod accessed;
+mod keys;
 mod layered;
 mod part;
 mod seed;
 
+pub(crate) use keys::keys;
 pub use layered::Arranged;
 
 use crate::access::{Access, Accessed};

@@ -117,6 +117,16 @@ fn explained(database: &Database, text: &str) -> String {
         .explain()
 }
 
+/// Asks until the query's data were brought beside it, and it begins on the device.
+fn until_there(database: &Database, text: &str, expected: &[String]) {
+    let until = Instant::now() + Duration::from_mins(1);
+    let before = figures(database).queries;
+    while figures(database).queries == before {
+        assert_eq!(rows(database, text), expected);
+        assert!(Instant::now() < until, "its data are brought");
+    }
+}
+
 #[test]
 fn only_what_is_wanted_begins_there() {
     let text = ring(400, 12);
@@ -137,6 +147,10 @@ fn only_what_is_wanted_begins_there() {
         rows(&database, LIGHT);
         assert_eq!(figures(&database).queries, light, "{offload:?}");
         assert_eq!(rows(&database, HEAVY), expected);
+        if let Offload::Auto = offload {
+            assert_eq!(figures(&database).queries, 0, "it waits for no data");
+            until_there(&database, HEAVY, &expected);
+        }
         assert_eq!(figures(&database).queries, light + heavy, "{offload:?}");
         let has_images = figures(&database).image_bytes > 0;
         assert_eq!(has_images, light + heavy > 0, "{offload:?}");
@@ -153,7 +167,8 @@ fn what_is_not_worth_it_brings_nothing() {
     assert!(answered.is_ok(), "the processors do it");
     let before = figures(&database);
     assert_eq!((before.queries, before.image_bytes), (0, 0));
-    rows(&database, HEAVY);
+    let expected = rows(&database, HEAVY);
+    until_there(&database, HEAVY, &expected);
     let after = figures(&database);
     assert!(
         after.queries == 1 && after.image_bytes > 0,

@@ -9,13 +9,17 @@
 //! goes on without the device. A failure shuts the door for one, ten, then sixty seconds (a new context may work where a
 //! lost one does not); a machine that has no device is not asked again. The lock is held for a few instructions only.
 //!
+//! What a query misses on an open device is brought by a thread of its own, too, one at a time, where nobody is to wait for that.
+//!
 //! | who | touches | when |
 //! |---|---|---|
 //! | queries | the state: read, set to opening or shut | once a query that is worth it, once a loss |
 //! | the opening thread | the state: set to open or shut | at its end |
+//! | the thread that brings data | the images of the base that it was begun for | until they are there |
 
+use super::PATIENCE;
 use gpu::device::{Device, DeviceError};
-use gpu::{Gpu, Memory};
+use gpu::{Gpu, Memory, Need};
 use std::fmt::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -107,6 +111,7 @@ struct Inner {
 pub(super) struct Door {
     inner: Arc<Inner>,
     opening: Mutex<Option<JoinHandle<()>>>,
+    bringing: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Door {
@@ -130,6 +135,25 @@ impl Door {
         Door {
             inner: Arc::new(inner),
             opening: Mutex::new(None),
+            bringing: Mutex::new(None),
+        }
+    }
+
+    /// Brings what a query missed, for those that come. While something else is brought, or where there is no thread for it, the next one that misses
+    /// it has it brought.
+    pub(super) fn bring(&self, held: &Arc<OpenDevice>, gpu: &Arc<Gpu>, need: Need) {
+        let mut bringing = own(&self.bringing);
+        if bringing.as_ref().is_some_and(|it| !it.is_finished()) {
+            return;
+        }
+        let (held, gpu) = (Arc::clone(held), Arc::clone(gpu));
+        let thread = Builder::new().name("device".to_owned());
+        let begun = thread.spawn(move || {
+            gpu.bring(need);
+            drop((gpu, held));
+        });
+        if let Ok(begun) = begun {
+            *bringing = Some(begun);
         }
     }
 
@@ -219,6 +243,13 @@ impl Drop for Door {
     fn drop(&mut self) {
         if let Some(opening) = own(&self.opening).take() {
             let _ = opening.join();
+        }
+        if let Some(bringing) = own(&self.bringing).take() {
+            // A device that hangs is left to itself.
+            let since = Instant::now();
+            while !bringing.is_finished() && since.elapsed() < PATIENCE {
+                std::thread::sleep(KEPT / 10);
+            }
         }
     }
 }

@@ -8,6 +8,7 @@ use explore::{Checksum, Chunk, Environment, Limits, Options, Prepared, Status, W
 use gpu::{CacheOptions, Gives, Gpu, GpuError, Memory, Over, Section, Traffic};
 use query::plan::{Action, Form, Slot};
 use rdf::VertexId;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use store::delta::Version;
@@ -41,6 +42,8 @@ struct Share {
     no_room: usize,
     /// Queries that were asked of a device.
     turn: usize,
+    /// Queries whose data were brought by somebody else.
+    brought: usize,
     /// Those that ran on another device than the first.
     elsewhere: usize,
     /// Steps that the device does not do, by the reason for the first of them.
@@ -195,11 +198,25 @@ fn begun(world: &World, gpu: &Gpu, prepared: &Prepared<'_>, share: &mut Share) -
     let plan = prepared.plan();
     // Each device in turn, where there are several.
     share.turn += 1;
+    let told = RefCell::new(None);
+    let tell = |need| drop(told.replace(Some(need)));
     let over = Over {
         device: (gpu.devices() > 1).then(|| share.turn % gpu.devices()),
+        misses: share.turn.is_multiple_of(3).then_some(&tell),
         ..world.over()
     };
-    match gpu.section_over(prepared, Gives::Needed, &over) {
+    let mut missed = 0;
+    let begun = loop {
+        match gpu.section_over(prepared, Gives::Needed, &over) {
+            Err(GpuError::Away) => gpu.bring(told.take().expect("it was told")),
+            begun => break begun,
+        }
+        missed += 1;
+        // What is looked through, or a segment that no step names; then all of them at once.
+        assert!(missed < 20, "what was brought is there");
+    };
+    share.brought += usize::from(missed > 0);
+    match begun {
         Ok(section) => return Some(section),
         // A check of constants that does not hold: nobody walks anything.
         Err(GpuError::Nothing { step: 0, .. })
@@ -359,8 +376,8 @@ fn random_queries_are_answered_as_on_the_processor() {
     let percent = 100 * share.covered / share.steps.max(1);
     eprintln!("{:#?}", share.ends);
     eprintln!(
-        "{percent} % of {} steps of patterns on the device, {} filters among them, {} launches; equal rows became one in {} queries, {} looked at changes",
-        share.steps, share.filters, share.launches, share.collapsed, share.changed
+        "{percent} % of {} steps of patterns on the device, {} filters among them, {} launches; equal rows became one in {} queries, {} looked at changes, of {} others brought the data",
+        share.steps, share.filters, share.launches, share.collapsed, share.changed, share.brought
     );
     assert!(
         share.elsewhere >= 50 || seeds_are_few(),
@@ -377,6 +394,10 @@ fn random_queries_are_answered_as_on_the_processor() {
     assert!(
         share.changed >= 50 || seeds_are_few(),
         "changes are looked at there"
+    );
+    assert!(
+        share.brought >= 50 || seeds_are_few(),
+        "data are brought by somebody else"
     );
     assert!(
         percent >= 60 || seeds_are_few(),

@@ -1,0 +1,69 @@
+//! What a query needs on a device that is not there yet.
+//!
+//! Looking a segment through takes as long as reading it, and bringing it as long again: up to a second, in which the processors would have
+//! answered. So whoever has others waiting asks for a section that brings nothing, is told what is missing, and has somebody else
+//! bring it ([`Gpu::bring`](crate::Gpu::bring)) for the queries that come.
+
+use crate::access::Access;
+use crate::cache::Lease;
+use crate::error::GpuError;
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use store::SegmentKey;
+
+/// Segments that are not on the device. What is known of them stays so until it is dropped.
+pub struct Need {
+    pub(crate) what: Needed,
+}
+
+pub(crate) enum Needed {
+    /// These were never looked through.
+    Looks(Vec<SegmentKey>),
+    /// A program reads these, so.
+    Places {
+        numbers: Vec<u32>,
+        accesses: Vec<Access>,
+        /// So that the numbers mean the same.
+        _lease: Lease,
+    },
+}
+
+/// What could not be brought last, and why: told once, to whoever misses the same.
+#[derive(Default)]
+pub(crate) struct Refused {
+    last: Mutex<Option<(Missed, GpuError)>>,
+}
+
+#[derive(PartialEq, Eq)]
+pub(crate) enum Missed {
+    Keys(Vec<SegmentKey>),
+    Numbers(Vec<u32>),
+}
+
+impl Refused {
+    /// These could not be brought.
+    pub(crate) fn put(&self, missed: Missed, why: GpuError) {
+        *self.locked() = Some((missed, why));
+    }
+
+    /// Why these could not.
+    pub(crate) fn take(&self, missed: &Missed) -> Option<GpuError> {
+        let is_same = |(other, _): &mut (Missed, GpuError)| other == missed;
+        self.locked().take_if(is_same).map(|(_, why)| why)
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Option<(Missed, GpuError)>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Need {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.what {
+            Needed::Looks(keys) => formatter.debug_tuple("Looks").field(keys).finish(),
+            Needed::Places { numbers, .. } => {
+                formatter.debug_tuple("Places").field(numbers).finish()
+            }
+        }
+    }
+}
