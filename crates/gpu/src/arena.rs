@@ -136,6 +136,11 @@ impl Arena {
         Some(frame)
     }
 
+    /// On which of the devices a frame lies.
+    pub(crate) fn device(&self, frame: usize) -> usize {
+        frame / self.each
+    }
+
     /// Takes frames back.
     pub(crate) fn release(&mut self, run: Range<usize>) {
         self.free += run.len();

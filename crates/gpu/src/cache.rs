@@ -53,6 +53,7 @@ use host::{HostPage, HostPages};
 use overlaid::{Overlaid, Source};
 use replacement::{Coming, Replacement};
 use space::Space;
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -254,6 +255,20 @@ impl Cache {
             Place::Whole(_, image) => (Arc::clone(image), !self.is_ahead),
             _ => (Arc::clone(&entry.described), false),
         }
+    }
+
+    /// The device on which most bytes of these segments lie, of those that lie whole; `None`: none does.
+    pub(crate) fn device_of(&self, numbers: &[u32]) -> Option<usize> {
+        let mut frames: HashMap<usize, usize> = HashMap::new();
+        for number in each_once(numbers) {
+            if let Place::Whole(run, _) = &self.entries[number as usize].place {
+                *frames.entry(self.arena.device(run.start)).or_default() += run.len();
+            }
+        }
+        let most = frames
+            .into_iter()
+            .max_by_key(|(device, frames)| (*frames, Reverse(*device)));
+        most.map(|(device, _)| device)
     }
 
     /// A segment that was placed, as a program looks at it that is paged, or is not.

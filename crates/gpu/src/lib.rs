@@ -57,7 +57,7 @@ use explore::{MemoryBudget, Prepared};
 use need::{Missed, Needed, Refused};
 use program::Program;
 use query::plan::Slot;
-use rooms::Rooms;
+use rooms::{Room, Rooms};
 use std::sync::Arc;
 use store::{SegmentKey, Snapshot};
 
@@ -261,7 +261,7 @@ impl Gpu {
         gives: Gives<'_>,
         over: &Over<'_>,
     ) -> Result<Section, GpuError> {
-        let room = self.rooms.take(over.device);
+        let room = self.room_for(prepared, over);
         let tables = self.rooms.tables();
         let collapse = |program: &Program| match gives {
             Gives::Rows | Gives::Sum(_) => None,
@@ -294,6 +294,25 @@ impl Gpu {
             Gives::Sum(columns) => columns,
         };
         Section::new(&mut program, (room, self.long_list), sums)
+    }
+
+    /// A room: of several devices that have images together, on the one that has most of what is looked at, for another reads it over the link
+    /// between them.
+    fn room_for(&self, prepared: &Prepared<'_>, over: &Over<'_>) -> Option<Room> {
+        if over.device.is_some() || self.devices == 1 {
+            return self.rooms.take(over.device);
+        }
+        let home = || {
+            let over = Over {
+                misses: Some(&drop),
+                ..over.clone()
+            };
+            let mut cache = self.cache.held_soon().ok()?;
+            let (program, _) = self.looked_at(&mut cache, prepared, (&over, false)).ok()?;
+            cache.device_of(&program.segments)
+        };
+        let at_home = home().and_then(|device| self.rooms.take(Some(device)));
+        at_home.or_else(|| self.rooms.take(None))
     }
 
     /// A program over segments that stay where they are, and the mark behind which they are there.

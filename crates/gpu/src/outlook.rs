@@ -21,7 +21,7 @@ pub struct Over<'o> {
     /// Who is told what segments are not on the device; it is [`GpuError::Away`](crate::GpuError::Away) then. `None`: they are brought at once, which may
     /// take a second. Changes are, whoever is told: they are few.
     pub misses: Option<&'o dyn Fn(Need)>,
-    /// On which of several devices; `None`: on one that has most room.
+    /// On which of several devices; `None`: on the one that has most of what is looked at, if it has room, else on one that has.
     pub device: Option<usize>,
     /// Whether what the device would do is worth it ([`GpuError::Unworthy`](crate::GpuError::Unworthy)): asked before segments are brought.
     pub is_worth: &'o dyn Fn(&Outlook) -> bool,

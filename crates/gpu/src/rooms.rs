@@ -12,8 +12,8 @@ use device::{Device, DeviceError, Graph, HostRegion, Kernel, Mark, Region, Strea
 use std::cmp::Reverse;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes of a section's arguments, at most: some twenty steps.
-pub(crate) const ARGUMENT_BYTES: u64 = 64 << 10;
+/// Bytes of a section's arguments, at most: some eighty launches. As many as there are are copied.
+pub(crate) const ARGUMENT_BYTES: u64 = 256 << 10;
 
 /// Bytes for what the device tells the host.
 const POSTED_BYTES: u64 = 64;

@@ -6,5 +6,7 @@ mod faults;
 mod graphs;
 #[path = "all/loaded.rs"]
 mod loaded;
+#[path = "all/together.rs"]
+mod together;
 #[path = "all/walk.rs"]
 mod walk;

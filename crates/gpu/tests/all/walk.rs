@@ -201,7 +201,8 @@ fn begun(world: &World, gpu: &Gpu, prepared: &Prepared<'_>, share: &mut Share) -
     let told = RefCell::new(None);
     let tell = |need| drop(told.replace(Some(need)));
     let over = Over {
-        device: (gpu.devices() > 1).then(|| share.turn % gpu.devices()),
+        device: (gpu.devices() > 1 && !share.turn.is_multiple_of(4))
+            .then(|| share.turn % gpu.devices()),
         misses: share.turn.is_multiple_of(3).then_some(&tell),
         ..world.over()
     };
