@@ -314,7 +314,7 @@ impl Accelerator {
             ..Over::ALL
         };
         self.patiently(most, (number, version), prepared, &over, || {
-            self.begin_on(number, version, prepared, &over)
+            self.begin_on((number, true), version, prepared, &over)
         })
     }
 
@@ -378,7 +378,8 @@ impl Accelerator {
                 is_worth: &gains,
                 ..Over::ALL
             };
-            match self.begin_on(number, version, prepared, &over) {
+            // What is missed is brought to one, as it is without others.
+            match self.begin_on((number, at == 0), version, prepared, &over) {
                 Ok(begun) => return Ok(begun),
                 // What one does not begin the others do not, either; one that is not there, is full or too small says nothing of others.
                 Err(
@@ -429,14 +430,15 @@ impl Accelerator {
                 device: Some(device),
                 ..Over::ALL
             };
-            self.begin_on(number, version, prepared, &over).ok()
+            self.begin_on((number, true), version, prepared, &over).ok()
         };
         others.filter_map(begin).filter(same).collect()
     }
 
+    /// Begins on this one; what is missed may be brought to it, or not.
     fn begin_on(
         &self,
-        number: usize,
+        (number, may_bring): (usize, bool),
         version: &Version,
         prepared: &Prepared<'_>,
         over: &Over<'_>,
@@ -446,16 +448,19 @@ impl Accelerator {
             Closed::Unasked | Closed::Opening => Stays::Opening,
             Closed::Shut => Stays::Lost,
         })?;
-        let missed = |need| {
-            if let Ok(gpu) = self.gpu_of(&held, version) {
-                door.bring(&held, &gpu, need);
-            }
-        };
-        let over = Over {
-            misses: if self.brings() { None } else { Some(&missed) },
-            ..over.clone()
-        };
-        match self.section_of(&held, version, prepared, (Gives::Needed, &over)) {
+        let begun = self.gpu_of(&held, version).and_then(|gpu| {
+            let missed = |need| {
+                if may_bring {
+                    door.bring(&held, &gpu, need);
+                }
+            };
+            let over = Over {
+                misses: if self.brings() { None } else { Some(&missed) },
+                ..over.clone()
+            };
+            self.section_of(&gpu, prepared, (Gives::Needed, &over))
+        });
+        match begun {
             Ok(mut section) => {
                 let plan = prepared.plan();
                 let (_, expected) = expected_ns(section.outlook(), plan, 1);
@@ -512,17 +517,16 @@ impl Accelerator {
             version: Some(version),
             ..Over::ALL
         };
-        self.section_of(&held, version, prepared, (Gives::Sum(sums), &over))
+        let gpu = self.gpu_of(&held, version)?;
+        self.section_of(&gpu, prepared, (Gives::Sum(sums), &over))
     }
 
     fn section_of(
         &self,
-        held: &OpenDevice,
-        version: &Version,
+        gpu: &Gpu,
         prepared: &Prepared<'_>,
         (gives, over): (Gives<'_>, &Over<'_>),
     ) -> Result<Section, GpuError> {
-        let gpu = self.gpu_of(held, version)?;
         let section = gpu.section_over(prepared, gives, over);
         self.image_bytes.store(gpu.image_bytes(), Ordering::Relaxed);
         section
@@ -584,6 +588,10 @@ impl OpenDevice {
             && Arc::ptr_eq(gpu.snapshot(), version.base())
         {
             return Ok(Arc::clone(gpu));
+        }
+        if self.still_brings() {
+            // For a base that was; its images have the memory until then.
+            return Err(GpuError::Busy);
         }
         // Its memory is wanted back first; sections that run have it until they end.
         *held = None;

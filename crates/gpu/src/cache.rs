@@ -11,9 +11,12 @@
 //! So a query needs no page on the device to be answered, nothing waits for room, and any arena does.
 //!
 //! A section begins by pinning all segments that it looks at. What it pins is not moved until it ends, except that pages
-//! that are read in place may be brought to the device while it runs: both copies hold the same. A page is worth a copy where queries of
+//! that are read in place may be brought to the device while it runs: both copies hold the same. A page is worth another's place where queries of
 //! late, by the planner's estimate, have read half as many bytes of it in place ([`heat`]); others give their place up that were worth
-//! less, or, where queries wait that need them, as [`replacement`] says.
+//! less, or, where queries wait that need them, as [`replacement`] says. Free frames are filled with what is read less, too.
+//!
+//! What takes long is done for a section only if it is to wait for that ([`Placing`]): looking a segment through, filling its pages, copying it
+//! whole, or writing the pages of one that lay whole. Else it is left, and whoever brings data does it ([`Gpu::bring`](crate::Gpu::bring)).
 //!
 //! Invariant: an entry of the table that a running section reads never names a frame that holds something else. A frame is
 //! given to another page only if no section pins the page that it had, and the next section that does writes the table before it runs.
@@ -57,6 +60,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use store::{SegmentKey, Snapshot};
 use transfer::Ring;
 
@@ -102,6 +106,9 @@ impl Default for CacheOptions {
 /// Queries after which a segment that none of them used makes room for one that would lie whole.
 const IDLE: u64 = 64;
 
+/// Queries after which one says again that something was left for whoever brings data: while others look at it, it stays as it is.
+const LEFT: u64 = 16;
+
 /// Threads that read the store for a device at most: 8 of them read faster than the link carries.
 const THREADS_MAX: usize = 8;
 
@@ -110,6 +117,28 @@ const PAGES_MORE: u64 = 64;
 
 /// What frames are filled with that nobody has.
 const POISON: u8 = 0xdb;
+
+/// How segments are given places.
+#[derive(Clone, Copy)]
+pub(crate) struct Placing<'p> {
+    /// Whether it is for a query that is new: what it reads is counted.
+    pub(crate) is_new: bool,
+    /// Whether what takes long is done; else segments stay as they are, whole or in pages.
+    pub(crate) may_move: bool,
+    /// Whether somebody wants it to end.
+    pub(crate) stop: Option<&'p AtomicBool>,
+}
+
+/// What was given places.
+#[derive(Debug)]
+pub(crate) struct Placed {
+    /// The numbers, each once, all of which are pinned.
+    pub(crate) numbers: Vec<u32>,
+    /// Where their pages are found, if one of them is paged.
+    pub(crate) pages: Option<Pages>,
+    /// Whether something was left that takes long and that is worth it.
+    pub(crate) is_left: bool,
+}
 
 /// Bytes that a query reads of each page of its segments, in expectation.
 type Reads = HashMap<u32, Vec<f64>>;
@@ -151,6 +180,10 @@ pub(crate) struct Cache {
     pages: u64,
     /// Whether sections do not wait yet for what the stream of copies was told.
     is_ahead: bool,
+    /// The number of the query that said last that something was left.
+    said_left: u64,
+    /// Whether what is given places now is left where it could have a better one.
+    is_left: bool,
 }
 
 /// A segment, or edges of it that layers brought or took away, by its number.
@@ -214,6 +247,8 @@ impl Cache {
             // Twice as many as there can be at once, so that ranges find room among each other.
             pages: 2 * (arena.frames() as u64 + host.available() + PAGES_MORE),
             is_ahead: false,
+            is_left: false,
+            said_left: 0,
             host,
             copies: device.stream()?,
             ready: None,
@@ -297,6 +332,28 @@ impl Cache {
         )
     }
 
+    /// Whether no version has a segment any more that is looked at from now on.
+    pub(crate) fn is_gone(&self, number: u32) -> bool {
+        matches!(self.entries[number as usize].source, Source::Nowhere)
+    }
+
+    /// Those of the base among these.
+    pub(crate) fn of_base(&self, numbers: &[u32]) -> Vec<u32> {
+        let is_of_base =
+            |number: &u32| matches!(self.entries[*number as usize].source, Source::Base);
+        numbers.iter().copied().filter(is_of_base).collect()
+    }
+
+    /// Whether it is time to say again that something was left.
+    pub(crate) fn may_say_left(&mut self) -> bool {
+        let now = self.replacement.now();
+        let is_time = now >= self.said_left + LEFT;
+        if is_time {
+            self.said_left = now;
+        }
+        is_time
+    }
+
     /// The number of a segment of the base, which is looked through when it is asked for first; `None` where no edge of the base has
     /// the predicate.
     pub(crate) fn number(&mut self, key: SegmentKey) -> Result<Option<u32>, GpuError> {
@@ -338,7 +395,7 @@ impl Cache {
         self.entries.len() as u32 - 1
     }
 
-    /// Pins segments, all of which lie whole, each of them once; gives their numbers. A query that is new is taken to read of them what
+    /// Pins segments, each of them once; gives their numbers. A query that is new is taken to read of them what
     /// the last one did; of one that goes on nothing is counted again.
     pub(crate) fn pin(&mut self, numbers: &[u32], is_new: bool) -> Vec<u32> {
         let numbers = each_once(numbers);
@@ -382,12 +439,12 @@ impl Cache {
         self.ready.clone()
     }
 
-    /// Gives each segment a place and pins it; gives their numbers, and where their pages are found if one of them is paged.
+    /// Gives each segment a place and pins it. Where not all may move, none of the base's is [away](Cache::is_away).
     pub(crate) fn place(
         &mut self,
         (numbers, accesses): (&[u32], &[Access]),
-        is_new: bool,
-    ) -> Result<(Vec<u32>, Option<Pages>), GpuError> {
+        how: Placing<'_>,
+    ) -> Result<Placed, GpuError> {
         let page_bytes = 1 << self.arena.bits();
         let mut reads = Reads::new();
         for number in each_once(numbers) {
@@ -395,14 +452,19 @@ impl Cache {
             let own = accesses.iter().filter(|access| access.number == number);
             let outline = &entry.outline;
             let of_query = outline.page_reads(page_bytes, own, self.options.pairwise);
-            if is_new {
+            if how.is_new {
                 entry.heat.expect(of_query.clone());
             }
             reads.insert(number, of_query);
         }
-        let numbers = self.pin(numbers, is_new);
-        match self.place_all(&numbers, &reads) {
-            Ok(pages) => Ok((numbers, pages)),
+        let numbers = self.pin(numbers, how.is_new);
+        self.is_left = false;
+        match self.place_all(&numbers, &reads, how) {
+            Ok(pages) => Ok(Placed {
+                numbers,
+                pages,
+                is_left: self.is_left,
+            }),
             Err(error) => {
                 self.unpin(&numbers);
                 Err(error)
@@ -410,18 +472,26 @@ impl Cache {
         }
     }
 
-    fn place_all(&mut self, numbers: &[u32], reads: &Reads) -> Result<Option<Pages>, GpuError> {
+    fn place_all(
+        &mut self,
+        numbers: &[u32],
+        reads: &Reads,
+        how: Placing<'_>,
+    ) -> Result<Option<Pages>, GpuError> {
         if let Some(space) = &mut self.space {
             space.settle(&*self.device)?;
         }
         let may_be_whole = self.may_be_whole(numbers);
         for &number in numbers {
-            self.settle(number, may_be_whole)?;
+            if how.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return Err(GpuError::GivenUp);
+            }
+            self.settle(number, may_be_whole, how.may_move)?;
         }
         let is_paged =
             |number: &u32| matches!(self.entries[*number as usize].place, Place::Paged(_));
         if numbers.iter().any(is_paged) {
-            return self.page(numbers, reads).map(Some);
+            return self.page(numbers, reads, how.may_move).map(Some);
         }
         self.sections_follow()?;
         Ok(None)
@@ -451,7 +521,7 @@ impl Cache {
     }
 
     /// Gives a segment a place, whole where it may be and there is room.
-    fn settle(&mut self, number: u32, may_be_whole: bool) -> Result<(), GpuError> {
+    fn settle(&mut self, number: u32, may_be_whole: bool, may_move: bool) -> Result<(), GpuError> {
         let entry = &self.entries[number as usize];
         let (is_paged, is_free) = match entry.place {
             Place::Whole(..) => return Ok(()),
@@ -465,6 +535,10 @@ impl Cache {
             && count <= self.arena.run_max()
             && let Some(first) = self.room(number, count)
         {
+            if is_paged && !may_move {
+                self.is_left = true;
+                return Ok(());
+            }
             return self.make_whole(number, first..first + count);
         }
         if is_paged {

@@ -50,7 +50,8 @@ pub use section::{Ran, Section};
 
 pub use device;
 
-use cache::{Cache, Lease, Shared, SharedCache, What};
+use access::Access;
+use cache::{Cache, Lease, Placed, Placing, Shared, SharedCache, What};
 use collapse::ProgramCollapse;
 use device::{Device, Mark};
 use explore::{MemoryBudget, Prepared};
@@ -59,6 +60,7 @@ use program::Program;
 use query::plan::Slot;
 use rooms::{Room, Rooms};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use store::{SegmentKey, Snapshot};
 
 /// How a device's memory is divided.
@@ -200,32 +202,50 @@ impl Gpu {
         Ok(Expected::new(&self.cache, cache.expect(&program.segments)))
     }
 
-    /// Brings what a section missed, for those that come: as long as that takes, and whoever has the cache. Why it could not is told to the next
-    /// one that misses the same.
-    pub fn bring(&self, need: Need) {
-        let mut cache = self.cache.held();
-        match &need.what {
-            Needed::Looks(keys) => {
-                let (mut missed, mut why) = (Vec::new(), None);
-                for key in keys {
-                    if let Err(error) = cache.number(*key) {
-                        missed.push(*key);
-                        why = Some(error);
-                    }
-                }
-                if let Some(why) = why {
-                    self.refused.put(Missed::Keys(missed), why);
+    /// Brings what a section missed, for those that come: as long as that takes, and whoever has the cache, or until `stop` is set. Why it
+    /// could not is told to those that miss the same.
+    pub fn bring(&self, need: Need, stop: &AtomicBool) {
+        match need.what {
+            Needed::Looks(keys) => self.look_through(&keys, stop),
+            Needed::Places {
+                numbers,
+                accesses,
+                lease,
+            } => {
+                let mut cache = self.cache.held();
+                // What is its own alone may move.
+                cache.unpin(&lease.into_numbers());
+                let there = numbers.into_iter().filter(|it| !cache.is_gone(*it));
+                let numbers: Vec<u32> = there.collect();
+                let how = Placing {
+                    is_new: true,
+                    may_move: true,
+                    stop: Some(stop),
+                };
+                let missed = Missed::Numbers(cache.of_base(&numbers));
+                match cache.place((&numbers, &accesses), how) {
+                    Ok(placed) => cache.unpin(&placed.numbers),
+                    Err(GpuError::GivenUp) => {}
+                    Err(why) => self.refused.put(missed, why),
                 }
             }
-            Needed::Places {
-                numbers, accesses, ..
-            } => match cache.place((numbers, accesses), false) {
-                Ok((placed, _)) => cache.unpin(&placed),
-                Err(why) => self.refused.put(Missed::Numbers(numbers.clone()), why),
-            },
         }
-        drop(cache);
-        drop(need);
+    }
+
+    fn look_through(&self, keys: &[SegmentKey], stop: &AtomicBool) {
+        let (mut missed, mut why) = (Vec::new(), None);
+        for key in keys {
+            if stop.load(Ordering::Relaxed) {
+                return;
+            }
+            if let Err(error) = self.cache.held().number(*key) {
+                missed.push(*key);
+                why = Some(error);
+            }
+        }
+        if let Some(why) = why {
+            self.refused.put(Missed::Keys(missed), why);
+        }
     }
 
     /// What a section would do, and why not more; nothing is brought for it.
@@ -332,7 +352,7 @@ impl Gpu {
         if let Some(tell) = over.misses
             && program.segments.iter().any(is_away)
         {
-            return Err(self.missed(&mut cache, program, tell));
+            return Err(self.missed(&mut cache, &program, tell));
         }
         if are_whole {
             let numbers = cache.pin(&program.segments, !over.goes_on);
@@ -341,7 +361,16 @@ impl Gpu {
             return Ok((program, Lease::new(&self.cache, numbers, None), ready));
         }
         let looked_at = (&program.segments[..], &program.accesses[..]);
-        let (numbers, pages) = cache.place(looked_at, !over.goes_on)?;
+        let how = Placing {
+            is_new: !over.goes_on,
+            may_move: over.misses.is_none(),
+            stop: None,
+        };
+        let Placed {
+            numbers,
+            pages,
+            is_left,
+        } = cache.place(looked_at, how)?;
         let images = &mut |name| {
             let numbers = cache.numbers_in(name, over.version, false)?;
             // What is not read has no place.
@@ -353,15 +382,18 @@ impl Gpu {
             }))
         };
         let of = (&*self.snapshot, over);
-        let program = program::compile(prepared, of, images, pages.is_none());
+        let compiled = program::compile(prepared, of, images, pages.is_none());
         let ready = cache.ready();
+        if let Some(tell) = over.misses.filter(|_| is_left && cache.may_say_left()) {
+            tell(self.need(&mut cache, looked_at.0, looked_at.1));
+        }
         drop(cache);
         // Dropped, if there is no program, when nobody has the cache.
         let is_placed = |number: &u32| numbers.contains(number);
         let are_placed = |program: &Program| program.segments.iter().all(is_placed);
-        let are_placed = program.as_ref().is_ok_and(are_placed);
+        let are_placed = compiled.as_ref().is_ok_and(are_placed);
         let lease = Lease::new(&self.cache, numbers, pages);
-        let program = program?;
+        let program = compiled?;
         assert!(are_placed, "a program over pages looks at nothing else");
         // What lies in pages is not looked at by all kernels.
         if program.covered < could_cover && !is_worth(&program) {
@@ -381,20 +413,25 @@ impl Gpu {
     }
 
     /// What a program looks at is missed, or why it was not brought.
-    fn missed(&self, cache: &mut Cache, program: Program, tell: &dyn Fn(Need)) -> GpuError {
+    fn missed(&self, cache: &mut Cache, program: &Program, tell: &dyn Fn(Need)) -> GpuError {
         let why = self
             .refused
-            .take(&Missed::Numbers(program.segments.clone()));
+            .take(&Missed::Numbers(cache.of_base(&program.segments)));
         why.unwrap_or_else(|| {
-            let pinned = cache.pin(&program.segments, false);
-            let what = Needed::Places {
-                numbers: program.segments,
-                accesses: program.accesses,
-                _lease: Lease::new(&self.cache, pinned, None),
-            };
-            tell(Need { what });
+            tell(self.need(cache, &program.segments, &program.accesses));
             GpuError::Away
         })
+    }
+
+    /// These segments, that are looked at so.
+    fn need(&self, cache: &mut Cache, numbers: &[u32], accesses: &[Access]) -> Need {
+        let pinned = cache.pin(numbers, false);
+        let what = Needed::Places {
+            numbers: numbers.to_vec(),
+            accesses: accesses.to_vec(),
+            lease: Lease::new(&self.cache, pinned, None),
+        };
+        Need { what }
     }
 
     /// A program over segments as they are, and whether all of them lie on the device whole, so that it may run.
@@ -404,18 +441,26 @@ impl Gpu {
         prepared: &Prepared<'_>,
         (over, may_make): (&Over<'_>, bool),
     ) -> Result<(Program, bool), GpuError> {
+        // Who only waits brings nothing, and is told nothing.
+        let unknown = |keys, tell| {
+            if may_make {
+                self.unknown(keys, tell)
+            } else {
+                GpuError::Busy
+            }
+        };
         if let Some(tell) = over.misses {
             let mut keys = program::keys(prepared, &self.snapshot, over.steps.clone());
             keys.retain(|key| !cache.is_known(*key));
             if !keys.is_empty() {
-                return Err(self.unknown(keys, tell));
+                return Err(unknown(keys, tell));
             }
         }
         let images = &mut |name: (SegmentKey, What)| {
             if let Some(tell) = over.misses
                 && !cache.is_known(name.0)
             {
-                return Err(self.unknown(vec![name.0], tell));
+                return Err(unknown(vec![name.0], tell));
             }
             let numbers = cache.numbers_in(name, over.version, may_make)?;
             Ok(numbers.map(|numbers| numbers.images(|number| cache.looked(number).0)))

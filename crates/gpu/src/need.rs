@@ -24,35 +24,57 @@ pub(crate) enum Needed {
         numbers: Vec<u32>,
         accesses: Vec<Access>,
         /// So that the numbers mean the same.
-        _lease: Lease,
+        lease: Lease,
     },
 }
 
-/// What could not be brought last, and why: told once, to whoever misses the same.
+/// How often it is said that something has no room before that is tried again.
+const SAID: u32 = 64;
+
+/// What could not be brought last, and why: told to whoever misses the same. A failure is told once.
 #[derive(Default)]
 pub(crate) struct Refused {
-    last: Mutex<Option<(Missed, GpuError)>>,
+    last: Mutex<Option<Refusal>>,
+}
+
+struct Refusal {
+    missed: Missed,
+    why: GpuError,
+    /// How often it was told.
+    said: u32,
 }
 
 #[derive(PartialEq, Eq)]
 pub(crate) enum Missed {
     Keys(Vec<SegmentKey>),
+    /// Of the base: what layers have made of them changes.
     Numbers(Vec<u32>),
 }
 
 impl Refused {
     /// These could not be brought.
     pub(crate) fn put(&self, missed: Missed, why: GpuError) {
-        *self.locked() = Some((missed, why));
+        *self.locked() = Some(Refusal {
+            missed,
+            why,
+            said: 0,
+        });
     }
 
     /// Why these could not.
     pub(crate) fn take(&self, missed: &Missed) -> Option<GpuError> {
-        let is_same = |(other, _): &mut (Missed, GpuError)| other == missed;
-        self.locked().take_if(is_same).map(|(_, why)| why)
+        let mut last = self.locked();
+        let refusal = last.as_mut().filter(|refusal| refusal.missed == *missed)?;
+        refusal.said += 1;
+        match refusal.why {
+            GpuError::NoRoom { asked, free } if refusal.said < SAID => {
+                Some(GpuError::NoRoom { asked, free })
+            }
+            _ => last.take().map(|refusal| refusal.why),
+        }
     }
 
-    fn locked(&self) -> MutexGuard<'_, Option<(Missed, GpuError)>> {
+    fn locked(&self) -> MutexGuard<'_, Option<Refusal>> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -274,6 +274,7 @@ pub(crate) fn compile(
     };
     for (at, step) in steps.iter().enumerate().skip(first) {
         compiler.comes_to(at, plan);
+        let known = compiler.accesses.len();
         let taken = if at >= prepared.cut() {
             Err(NotCovered::Cut.into())
         } else {
@@ -283,6 +284,7 @@ pub(crate) fn compile(
             Ok(()) => program.covered = at + 1,
             Err(Stop::Failed(error)) => return Err(error),
             Err(Stop::Why(why)) => {
+                compiler.accesses.truncate(known);
                 program.why = why;
                 break;
             }
@@ -557,6 +559,7 @@ impl Compiler<'_, '_, '_> {
                 if !images.is_base_alone() {
                     return Err(NotCovered::Layered.into());
                 }
+                self.accesses(&images, Accessed::Edge);
                 parts.push((self.snapshot.predicate_vertex(predicate), images.base));
             }
         }

@@ -3,6 +3,7 @@
 //! The device is the host twin, whose calls can be made to fail by number. Without a C++ compiler there is none, and tests
 //! say that they were skipped.
 
+mod brought;
 mod changes;
 mod nodes;
 

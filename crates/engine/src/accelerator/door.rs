@@ -66,8 +66,34 @@ pub(super) struct OpenDevice {
     pub(super) devices: Vec<Arc<dyn Device>>,
     pub(super) memory: Memory,
     pub(super) gpu: Mutex<Option<Arc<Gpu>>>,
+    bringing: Mutex<Option<Bringing>>,
     /// Whether a thread waits for all others who hold it.
     is_kept: AtomicBool,
+}
+
+/// A thread that brings data.
+struct Bringing {
+    /// Whether it is to end.
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+impl Bringing {
+    fn goes_on(&self) -> bool {
+        !self.thread.is_finished()
+    }
+}
+
+impl OpenDevice {
+    /// Whether something is still brought, which ends soon: its base is not looked at any more.
+    pub(super) fn still_brings(&self) -> bool {
+        let bringing = own(&self.bringing);
+        let under_way = bringing.as_ref().filter(|it| it.goes_on());
+        if let Some(under_way) = under_way {
+            under_way.stop.store(true, Ordering::Relaxed);
+        }
+        under_way.is_some()
+    }
 }
 
 impl From<Opened> for OpenDevice {
@@ -77,6 +103,7 @@ impl From<Opened> for OpenDevice {
             memory,
             is_kept: AtomicBool::new(false),
             gpu: Mutex::new(None),
+            bringing: Mutex::new(None),
         }
     }
 }
@@ -111,7 +138,6 @@ struct Inner {
 pub(super) struct Door {
     inner: Arc<Inner>,
     opening: Mutex<Option<JoinHandle<()>>>,
-    bringing: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Door {
@@ -135,25 +161,29 @@ impl Door {
         Door {
             inner: Arc::new(inner),
             opening: Mutex::new(None),
-            bringing: Mutex::new(None),
         }
     }
 
-    /// Brings what a query missed, for those that come. While something else is brought, or where there is no thread for it, the next one that misses
-    /// it has it brought.
+    /// Brings what a query missed of the device's images, for those that come. While something else is brought, or where there is no thread for it, the
+    /// next one that misses it has it brought.
     pub(super) fn bring(&self, held: &Arc<OpenDevice>, gpu: &Arc<Gpu>, need: Need) {
-        let mut bringing = own(&self.bringing);
-        if bringing.as_ref().is_some_and(|it| !it.is_finished()) {
+        let mut bringing = own(&held.bringing);
+        if bringing.as_ref().is_some_and(Bringing::goes_on) {
             return;
         }
-        let (held, gpu) = (Arc::clone(held), Arc::clone(gpu));
+        let (gpu, door, on) = (Arc::clone(gpu), Arc::clone(&self.inner), Arc::clone(held));
+        let stop = Arc::new(AtomicBool::new(false));
+        let is_stopped = Arc::clone(&stop);
         let thread = Builder::new().name("device".to_owned());
         let begun = thread.spawn(move || {
-            gpu.bring(need);
-            drop((gpu, held));
+            let brought = catch_unwind(AssertUnwindSafe(|| gpu.bring(need, &is_stopped)));
+            if brought.is_err() {
+                door.tell("bringing a query's data to the device panicked");
+            }
+            drop((gpu, on));
         });
-        if let Ok(begun) = begun {
-            *bringing = Some(begun);
+        if let Ok(thread) = begun {
+            *bringing = Some(Bringing { stop, thread });
         }
     }
 
@@ -239,16 +269,23 @@ impl Door {
 }
 
 impl Drop for Door {
-    /// Nothing of it goes on when this returns: a driver that starts while its process ends may take it down.
+    /// It is not being opened when this returns, and nothing is brought to it: a driver that works while its process ends may take it down.
     fn drop(&mut self) {
         if let Some(opening) = own(&self.opening).take() {
             let _ = opening.join();
         }
-        if let Some(bringing) = own(&self.bringing).take() {
-            // A device that hangs is left to itself.
+        let State::Open(held) = std::mem::replace(&mut *self.inner.locked(), State::Closed) else {
+            return;
+        };
+        if let Some(Bringing { stop, thread }) = own(&held.bringing).take() {
+            stop.store(true, Ordering::Relaxed);
+            // One segment goes on. A device that hangs, or a segment that takes longer, is left to itself.
             let since = Instant::now();
-            while !bringing.is_finished() && since.elapsed() < PATIENCE {
+            while !thread.is_finished() && since.elapsed() < PATIENCE {
                 std::thread::sleep(KEPT / 10);
+            }
+            if thread.is_finished() {
+                let _ = thread.join();
             }
         }
     }

@@ -29,6 +29,11 @@ impl Lease {
         }
     }
 
+    /// What it has pinned, for whoever puts that down, or keeps it, instead.
+    pub(crate) fn into_numbers(mut self) -> Vec<u32> {
+        std::mem::take(&mut self.numbers)
+    }
+
     /// Where pages are found, if a segment is paged.
     pub(crate) fn pages(&self) -> Option<Pages> {
         self.pages
@@ -38,6 +43,9 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         let numbers = std::mem::take(&mut self.numbers);
+        if numbers.is_empty() {
+            return;
+        }
         self.cache.has_ended(Ended::Section(numbers));
     }
 }

@@ -17,6 +17,9 @@ const WORTH: f64 = 0.5;
 /// A page takes a free frame where so many are: if queries go on as they do, it is worth a copy after some 32 others.
 const WORTH_FREE: f64 = WORTH / 32.0;
 
+/// The part of the frames, one in so many, that is left for directories, and for small segments, which then have room whole.
+const RESERVE: usize = 32;
+
 /// A page that is read so often by one query is copied even where somebody who waits gives a frame up for it: the query would
 /// read twice the page's bytes in place, and the other one is copied again.
 const WORTH_TWO: f64 = 1.0;
@@ -212,12 +215,17 @@ impl Cache {
 
     /// Lets a program look at segments by pages, one of which is paged: each gets its entries in the table, and pages that are
     /// worth it come to the device.
-    pub(super) fn page(&mut self, numbers: &[u32], reads: &Reads) -> Result<Pages, GpuError> {
+    pub(super) fn page(
+        &mut self,
+        numbers: &[u32],
+        reads: &Reads,
+        may_move: bool,
+    ) -> Result<Pages, GpuError> {
         for &number in numbers {
             self.show(number)?;
         }
         let wanted = self.wanted(numbers, reads);
-        let coming = self.make_frames(numbers, wanted)?;
+        let coming = self.make_frames((numbers, may_move), wanted)?;
         if let Err(error) = self.write_places() {
             self.let_go(coming)?;
             return Err(error);
@@ -296,9 +304,12 @@ impl Cache {
         Ok(())
     }
 
-    /// The pages that are worth a copy, most useful first.
+    /// The pages that are worth a copy, most useful first: to a free frame, if some are left for directories and segments that have room whole;
+    /// else to another's.
     fn wanted(&self, numbers: &[u32], reads: &Reads) -> Vec<Wanted> {
         let page_bytes = (1u64 << self.arena.bits()) as f64;
+        let has_free = self.arena.free() > self.reserve();
+        let least = if has_free { WORTH_FREE } else { WORTH };
         let mut wanted = Vec::new();
         for &number in numbers {
             let entry = &self.entries[number as usize];
@@ -308,7 +319,7 @@ impl Cache {
             let of_all = entry.heat.reads(self.replacement.now());
             for (page, of_query) in reads[&number].iter().enumerate() {
                 let worth = of_all(page).max(*of_query) / page_bytes;
-                let is_worth = worth >= WORTH_FREE || !self.options.inplace;
+                let is_worth = worth >= least || !self.options.inplace;
                 if paged.frames[page].is_none() && is_worth {
                     wanted.push(Wanted {
                         number,
@@ -326,23 +337,24 @@ impl Cache {
     /// Frames for wanted pages of the segments with these numbers, as many as there are or as others give up.
     fn make_frames(
         &mut self,
-        numbers: &[u32],
+        (numbers, may_move): (&[u32], bool),
         wanted: Vec<Wanted>,
     ) -> Result<Vec<(Wanted, usize)>, GpuError> {
         let distances = self.distances();
         let mut coldest = None;
         let mut coming = Vec::with_capacity(wanted.len());
         for page in wanted {
+            let is_little = page.worth < WORTH && self.options.inplace;
+            if is_little && self.arena.free() <= self.reserve() {
+                break;
+            }
             let frame = loop {
                 if let Some(frame) = self.arena.take(page.number) {
                     break Some(frame);
                 }
-                if page.worth < WORTH && self.options.inplace {
-                    break None;
-                }
                 let coldest =
                     coldest.get_or_insert_with(|| self.coldest(numbers, &distances, &page));
-                match self.give_up(&page, &distances, coldest) {
+                match self.give_up(&page, &distances, (&mut *coldest, may_move)) {
                     Ok(true) => {}
                     Ok(false) => break None,
                     Err(error) => {
@@ -355,6 +367,11 @@ impl Cache {
             coming.extend(frame.map(|frame| (page, frame)));
         }
         Ok(coming)
+    }
+
+    /// Bytes of the arena that pages which are read little leave free.
+    fn reserve(&self) -> u64 {
+        ((self.arena.frames() / RESERVE) as u64) << self.arena.bits()
     }
 
     /// Gives frames back that were for pages.
@@ -437,7 +454,7 @@ impl Cache {
         &mut self,
         wanted: &Wanted,
         distances: &HashMap<u32, usize>,
-        coldest: &mut BinaryHeap<Held>,
+        (coldest, may_move): (&mut BinaryHeap<Held>, bool),
     ) -> Result<bool, GpuError> {
         while let Some(held) = coldest.pop() {
             if !self.is_here(held.number, held.page) {
@@ -447,13 +464,20 @@ impl Cache {
                 coldest.push(held);
                 return Ok(false);
             }
-            if self.take_page(held.number, held.page)? {
+            if self.may_take(held.number, may_move) && self.take_page(held.number, held.page)? {
                 return Ok(true);
             }
             // None of its pages can go.
             coldest.retain(|other| other.number != held.number);
         }
-        self.give_up_needed(wanted, distances)
+        self.give_up_needed(wanted, distances, may_move)
+    }
+
+    /// Whether a segment may give up a page now: one that lies whole is written to the host first, which takes long.
+    fn may_take(&mut self, number: u32, may_move: bool) -> bool {
+        let is_whole = matches!(self.entries[number as usize].place, Place::Whole(..));
+        self.is_left |= is_whole && !may_move;
+        may_move || !is_whole
     }
 
     /// The same of segments that are needed by those who wait: of the one that is needed last, the page that is read least.
@@ -461,8 +485,12 @@ impl Cache {
         &mut self,
         wanted: &Wanted,
         distances: &HashMap<u32, usize>,
+        may_move: bool,
     ) -> Result<bool, GpuError> {
-        let candidates = self.candidates(has_frames);
+        let may_go = |entry: &Entry| {
+            has_frames(entry) && (may_move || !matches!(entry.place, Place::Whole(..)))
+        };
+        let candidates = self.candidates(may_go);
         let Some(number) = self.replacement.first_to_go(&candidates, distances) else {
             return Ok(false);
         };

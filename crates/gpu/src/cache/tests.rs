@@ -19,6 +19,13 @@ const OPERATIONS: usize = 200;
 const PREDICATES: u64 = 8;
 const PAGE_BITS: u32 = 8;
 
+/// For a query that waits.
+const NEW: Placing<'static> = Placing {
+    is_new: true,
+    may_move: true,
+    stop: None,
+};
+
 fn iri(number: u64) -> VertexId {
     VertexId::new(Tag::Iri, number)
 }
@@ -59,7 +66,7 @@ struct Model {
 }
 
 /// Where a segment was: its run, or the addresses of its host pages and its frames.
-type Placed = (Option<Range<usize>>, Vec<u64>, Vec<Option<usize>>);
+type Lies = (Option<Range<usize>>, Vec<u64>, Vec<Option<usize>>);
 
 impl Model {
     fn new(seed: u64, device: Twin, options: CacheOptions, images: u64, host: u64) -> Model {
@@ -104,7 +111,7 @@ impl Model {
         (0..count).map(|_| *random.pick(&self.keys)).collect()
     }
 
-    fn placed(&self, number: u32) -> Placed {
+    fn placed(&self, number: u32) -> Lies {
         match &self.cache.entries[number as usize].place {
             Place::Nowhere => panic!("a pinned segment is nowhere"),
             Place::Whole(run, _) => (Some(run.clone()), Vec::new(), Vec::new()),
@@ -115,7 +122,16 @@ impl Model {
         }
     }
 
-    fn pinned(&self) -> HashMap<u32, Placed> {
+    /// What lies whole and was used of late, or has just come.
+    fn whole(&self) -> Vec<u32> {
+        let numbers = (0..).zip(&self.cache.entries);
+        let whole = numbers.filter(|(number, entry)| {
+            matches!(entry.place, Place::Whole(..)) && self.cache.replacement.idle(*number) < IDLE
+        });
+        whole.map(|(number, _)| number).collect()
+    }
+
+    fn pinned(&self) -> HashMap<u32, Lies> {
         let numbers: HashSet<u32> = self.sections.iter().flatten().copied().collect();
         numbers
             .into_iter()
@@ -124,7 +140,7 @@ impl Model {
     }
 
     /// What was pinned is where it was, but for pages that came to the device.
-    fn compare(&self, before: &HashMap<u32, Placed>) {
+    fn compare(&self, before: &HashMap<u32, Lies>) {
         for (number, (run, host, frames)) in before {
             let now = self.placed(*number);
             assert_eq!((&now.0, &now.1), (run, host), "a pinned segment was moved");
@@ -245,7 +261,17 @@ impl Model {
                 let times = *random.pick(&[0.0, 1.0, 30.0, 1e6]);
                 let lookups = self.lookups(&keys, times);
                 let numbers = self.numbers_of(&keys);
-                let (numbers, pages) = self.cache.place((&numbers, &lookups), true)?;
+                let how = Placing {
+                    may_move: random.chance(70),
+                    ..NEW
+                };
+                let lay = self.whole();
+                let placed = self.cache.place((&numbers, &lookups), how)?;
+                let (numbers, pages) = (placed.numbers, placed.pages);
+                if !how.may_move {
+                    let stays = |number: &u32| self.whole().contains(number);
+                    assert!(lay.iter().all(stays), "what lay whole does");
+                }
                 let is_paged = |number: &u32| {
                     matches!(self.cache.entries[*number as usize].place, Place::Paged(_))
                 };
@@ -494,11 +520,9 @@ fn transfers_of(model: &mut Model, keys: &[SegmentKey], uses: &mut Vec<(u32, usi
             times: 0.8,
         });
     }
-    let (numbers, _) = model
-        .cache
-        .place((&needed, &accesses), true)
-        .expect("any arena does");
-    model.cache.unpin(&numbers);
+    let placed = model.cache.place((&needed, &accesses), NEW);
+    let placed = placed.expect("any arena does");
+    model.cache.unpin(&placed.numbers);
     missing
 }
 
@@ -509,11 +533,9 @@ fn copies_by_turn(model: &mut Model, queries: &[(Vec<SegmentKey>, f64)], turns: 
         for (keys, lookups) in queries {
             let lookups = model.lookups(keys, *lookups);
             let needed = model.numbers_of(keys);
-            let (numbers, _) = model
-                .cache
-                .place((&needed, &lookups), true)
-                .expect("any arena does");
-            model.cache.unpin(&numbers);
+            let placed = model.cache.place((&needed, &lookups), NEW);
+            let placed = placed.expect("any arena does");
+            model.cache.unpin(&placed.numbers);
         }
         model.cache.traffic().copies - before
     };
@@ -603,10 +625,10 @@ fn what_a_query_does_not_read_makes_way_for_what_it_reads() {
         let mut model = Model::new(3, twin(3), options, images, 1 << 20);
         let place = |model: &mut Model, keys: &[SegmentKey], accesses: &[Access]| {
             let needed = model.numbers_of(keys);
-            let placed = model.cache.place((&needed, accesses), true);
-            let (numbers, _) = placed.expect("any arena does");
+            let placed = model.cache.place((&needed, accesses), NEW);
+            let placed = placed.expect("any arena does");
             model.read();
-            model.cache.unpin(&numbers);
+            model.cache.unpin(&placed.numbers);
             model.count();
         };
         if was_whole {
@@ -648,10 +670,8 @@ fn nobody_waits_for_whoever_has_the_cache() {
     let model = Model::new(3, device, options, 1 << 20, 1 << 20);
     let needed = model.numbers_of(&model.keys[..2]);
     let shared: Shared = Arc::new(SharedCache::new(model.cache));
-    let (numbers, _) = shared
-        .held()
-        .place((&needed, &[]), true)
-        .expect("there is room");
+    let placed = shared.held().place((&needed, &[]), NEW);
+    let numbers = placed.expect("there is room").numbers;
     let query = shared.held().expect(&needed[..1]);
     let pins = |cache: &Cache| {
         numbers
@@ -703,14 +723,12 @@ fn who_gets_no_memory_takes_nobodys_place() {
     let left = Arc::new(Left(AtomicU64::new(pages(&model, &middle) << PAGE_BITS)));
     model.cache.draw_on(Arc::<Left>::clone(&left));
     let needed = model.numbers_of(&[middle]);
-    let (numbers, _) = model
-        .cache
-        .place((&needed, &[]), true)
-        .expect("the account has just as much");
+    let placed = model.cache.place((&needed, &[]), NEW);
+    let numbers = placed.expect("the account has just as much").numbers;
     assert_eq!(left.0.load(Ordering::Relaxed), 0, "and no slab");
     model.cache.unpin(&numbers);
     let needed = model.numbers_of(&[large]);
-    let refused = model.cache.place((&needed, &[]), true);
+    let refused = model.cache.place((&needed, &[]), NEW);
     assert!(
         matches!(refused, Err(GpuError::NoRoom { .. })),
         "{refused:?}"
@@ -722,10 +740,9 @@ fn who_gets_no_memory_takes_nobodys_place() {
     model.count();
     let smaller = keys[0];
     let needed = model.numbers_of(&[smaller]);
-    let placed = model.cache.place((&needed, &[]), true);
-    model
-        .cache
-        .unpin(&placed.expect("the other one gives its place up").0);
+    let placed = model.cache.place((&needed, &[]), NEW);
+    let placed = placed.expect("the other one gives its place up");
+    model.cache.unpin(&placed.numbers);
     model.count();
     drop(model);
     assert!(left.0.load(Ordering::Relaxed) > 0, "all is given back");

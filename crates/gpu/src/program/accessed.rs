@@ -6,10 +6,14 @@ use crate::versioned::Layered;
 use query::plan::Step;
 use std::ops::Range;
 
+/// Rows of an estimate that are believed.
+const ROWS_MAX: f64 = 1e30;
+
 impl Compiler<'_, '_, '_> {
     /// The step of the plan with this number is compiled from now on.
     pub(super) fn comes_to(&mut self, at: usize, plan: &[Step]) {
-        let rows = |at: usize| plan[at].estimate.rows;
+        // Whoever sends a plan may say anything.
+        let rows = |at: usize| plan[at].estimate.rows.min(ROWS_MAX);
         let before = at.checked_sub(1).map_or(1.0, rows);
         self.rows = before.max(1.0)..rows(at).max(0.0);
     }

@@ -1,69 +1,96 @@
 //! Which segments a plan's steps name, before anything is known of them.
 
+use crate::spread::PARTS_MAX;
 use explore::Prepared;
-use query::plan::{Action, ConstantId, Node};
+use query::plan::{Action, ConstantId, Node, Scope, Source};
 use rdf::Direction;
 use std::ops::Range;
 use store::{GraphView, SegmentKey, Snapshot};
 
-/// The segments that a program of these steps begins by looking at, each once: up to the first step that none has. It may come to others.
+/// The segments that a program of these steps begins by looking at, each once: up to the first step that none has. It may come to others, or stop
+/// at a filter before.
 pub(crate) fn keys(
     prepared: &Prepared<'_>,
     snapshot: &Snapshot,
     steps: Range<usize>,
 ) -> Vec<SegmentKey> {
     let plan = &prepared.plan().steps;
-    let mut keys = Vec::new();
-    for step in &plan[steps.start.min(plan.len())..steps.end.min(plan.len())] {
+    let end = steps.end.min(plan.len()).min(prepared.cut());
+    let mut keys: Vec<SegmentKey> = Vec::new();
+    for step in &plan[steps.start.min(end)..end] {
         let Some(named) = named(&step.action) else {
             break;
         };
         for (predicate, direction) in named {
-            let id = prepared.ids()[predicate.0 as usize];
-            let key = snapshot.predicate_id(id).map(|predicate| SegmentKey {
+            let predicates = match predicate {
+                Some(constant) => snapshot
+                    .predicate_id(prepared.ids()[constant.0 as usize])
+                    .into_iter()
+                    .collect(),
+                None => snapshot.predicates(),
+            };
+            if predicates.len() > PARTS_MAX {
+                return keys;
+            }
+            let segments = predicates.into_iter().map(|predicate| SegmentKey {
                 predicate,
                 direction,
             });
-            keys.extend(key.filter(|key| !keys.contains(key)));
+            for key in segments {
+                if !keys.contains(&key) {
+                    keys.push(key);
+                }
+            }
         }
     }
     keys
 }
 
-/// The predicates of a step, with the direction in which it asks for them; `None`: no program has such a step.
-fn named(action: &Action) -> Option<Vec<(ConstantId, Direction)>> {
+/// The predicates of a step, any where none is said, with the direction in which it asks for them; `None`: no program has such a step.
+fn named(action: &Action) -> Option<Vec<(Option<ConstantId>, Direction)>> {
     let of = |node: &Node, direction: Direction| match node {
-        Node::Constant(predicate) => vec![(*predicate, direction)],
-        Node::Slot(_) => Vec::new(),
+        Node::Constant(predicate) => vec![(Some(*predicate), direction)],
+        Node::Slot(_) => vec![(None, direction)],
     };
+    let is_here = |scope: Scope, source: Source| source.is_store() && scope == Scope::Default;
     match action {
         Action::Expand {
             predicate,
             direction,
+            scope,
+            source,
             ..
         }
         | Action::ExpandKeys {
             predicate,
             direction,
+            scope,
+            source,
             ..
-        } => Some(of(predicate, *direction)),
+        } => is_here(*scope, *source).then(|| of(predicate, *direction)),
+        Action::ExpandPredicates {
+            direction, source, ..
+        } => is_here(Scope::Default, *source).then(|| vec![(None, *direction)]),
         Action::Check {
             subject,
             predicate,
             object,
             from,
-            ..
+            scope,
+            source,
         } => {
-            let direction = match (subject, object) {
-                (_, Node::Constant(_)) => Direction::In,
-                (Node::Constant(_), _) => Direction::Out,
+            let direction = match (predicate, subject, object) {
+                (Node::Slot(_), ..) => *from,
+                (_, Node::Constant(_), _) => Direction::Out,
+                (_, _, Node::Constant(_)) => Direction::In,
                 _ => *from,
             };
-            Some(of(predicate, direction))
+            is_here(*scope, *source).then(|| of(predicate, direction))
         }
         Action::Intersect { sides, .. } => {
+            let are_here = sides.iter().all(|it| is_here(it.scope, it.source));
             let sides = sides.iter();
-            Some(sides.map(|it| (it.predicate, it.direction)).collect())
+            are_here.then(|| sides.map(|it| (Some(it.predicate), it.direction)).collect())
         }
         Action::Same { .. } | Action::Filter(_) => Some(Vec::new()),
         _ => None,

@@ -174,6 +174,7 @@ impl Compiler<'_, '_, '_> {
                 ..
             }
         );
+        let known = self.accesses.len();
         if let (true, Some((met, column))) = (is_first && is_known, &mut *met)
             && self.constants(step)?.is_none()
             && let [check] = &self.check(step)?[..]
@@ -182,6 +183,7 @@ impl Compiler<'_, '_, '_> {
             program.slot = step.kept(*column);
             return Ok(());
         }
+        self.accesses.truncate(known);
         self.step((at, step), &mut program.steps)?;
         if let (true, Some((met, column)), [first]) = (is_first, met, &program.steps[..])
             && let Some(expansion) = &first.expansion

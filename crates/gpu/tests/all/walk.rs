@@ -11,6 +11,7 @@ use rdf::VertexId;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use store::delta::Version;
 use testkit::random::Random;
 use testkit::seeds;
@@ -198,7 +199,7 @@ fn begun(world: &World, gpu: &Gpu, prepared: &Prepared<'_>, share: &mut Share) -
     let plan = prepared.plan();
     // Each device in turn, where there are several.
     share.turn += 1;
-    let told = RefCell::new(None);
+    let (told, stop) = (RefCell::new(None), AtomicBool::new(false));
     let tell = |need| drop(told.replace(Some(need)));
     let over = Over {
         device: (gpu.devices() > 1 && !share.turn.is_multiple_of(4))
@@ -209,7 +210,9 @@ fn begun(world: &World, gpu: &Gpu, prepared: &Prepared<'_>, share: &mut Share) -
     let mut missed = 0;
     let begun = loop {
         match gpu.section_over(prepared, Gives::Needed, &over) {
-            Err(GpuError::Away) => gpu.bring(told.take().expect("it was told")),
+            Err(GpuError::Away) => {
+                gpu.bring(told.take().expect("it was told"), &stop);
+            }
             begun => break begun,
         }
         missed += 1;

@@ -16,7 +16,7 @@ fn changing(text: &str, twin: Option<Twin>) -> Database {
     changing_beside(text, device)
 }
 
-fn changing_beside(text: &str, accelerator: Option<Accelerator>) -> Database {
+pub(super) fn changing_beside(text: &str, accelerator: Option<Accelerator>) -> Database {
     let options = Options {
         accelerator: accelerator.map(Arc::new),
         memory_is_writable: true,
@@ -27,7 +27,7 @@ fn changing_beside(text: &str, accelerator: Option<Accelerator>) -> Database {
     loaded.expect("it loads").0
 }
 
-fn change(database: &Database, text: &str) {
+pub(super) fn change(database: &Database, text: &str) {
     let change = UpdateRequest {
         text,
         ..UpdateRequest::default()
