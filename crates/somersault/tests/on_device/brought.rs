@@ -60,13 +60,13 @@ fn run(seed: u64) -> u64 {
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| {
-            let mut number = 0;
+            let mut number = 0u64;
             while !is_over.load(Ordering::Relaxed) {
                 // In a segment that is looked at, and where no step goes on.
                 let edge = format!("<urn:m{number}> <urn:q> <urn:m{number}>");
                 change(&database, &format!("INSERT DATA {{ {edge} }}"));
                 number += 1;
-                if seed.is_multiple_of(2) && number % 8 == 0 {
+                if seed.is_multiple_of(2) && number.is_multiple_of(8) {
                     // Another base.
                     database.compact().expect("it is merged");
                 }
@@ -77,7 +77,7 @@ fn run(seed: u64) -> u64 {
             let (database, expected) = (&database, &expected);
             scope.spawn(move || {
                 for asked in 0..ASKED_EACH {
-                    if (asked as u64 + client) % 2 == 0 {
+                    if (asked as u64 + client).is_multiple_of(2) {
                         let count = ring_count(400, 12);
                         assert!(rows(database, HEAVY)[0].contains(&count), "seed {seed}");
                     } else {
