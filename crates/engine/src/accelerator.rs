@@ -481,6 +481,14 @@ impl Accelerator {
             }
             Err(GpuError::Unworthy) => Err(Stays::Unworthy),
             Err(GpuError::Away) => Err(Stays::Bringing),
+            Err(GpuError::Busy) if !self.brings() && held.is_bringing() => {
+                if held.hangs() {
+                    let reason = "bringing a query's data to it did not end".to_owned();
+                    self.failures.fetch_add(1, Ordering::Relaxed);
+                    door.lose_hanging(&held, &DeviceError::Lost { reason });
+                }
+                Err(Stays::Bringing)
+            }
             Err(error) => {
                 self.note_of(number, &held, &error);
                 Err(Stays::Gpu(error))
@@ -589,9 +597,9 @@ impl OpenDevice {
         {
             return Ok(Arc::clone(gpu));
         }
-        if self.still_brings() {
-            // For a base that was; its images have the memory until then.
-            return Err(GpuError::Busy);
+        if self.is_bringing() {
+            // For the other base, whose images have the memory until then.
+            return Err(GpuError::Away);
         }
         // Its memory is wanted back first; sections that run have it until they end.
         *held = None;

@@ -184,7 +184,9 @@ impl QueryError {
         let (limit, used) = (timeout.as_millis() as u64, elapsed.as_millis() as u64);
         QueryError::new(Kind::Timeout, message)
             .with_limit(Unit::Milliseconds, limit, used)
-            .with_hint("ask for less, or for a longer timeout")
+            .with_hint(
+                "ask for less, or for a longer timeout; a server gives `query.timeout` at most, and a change `update.timeout`",
+            )
     }
 
     /// A failed call of the system somewhere below: its kind follows from the call's error, with what to

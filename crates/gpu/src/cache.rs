@@ -42,7 +42,7 @@ mod transfer;
 pub use lease::Expected;
 pub(crate) use lease::{Lease, Pages};
 pub(crate) use overlaid::What;
-pub(crate) use shared::{Shared, SharedCache};
+pub(crate) use shared::{Held, Shared, SharedCache};
 pub use transfer::Traffic;
 
 use crate::access::Access;
@@ -129,6 +129,18 @@ pub(crate) struct Placing<'p> {
     pub(crate) stop: Option<&'p AtomicBool>,
 }
 
+impl Placing<'_> {
+    /// An error where somebody wants it to end.
+    fn goes_on(&self) -> Result<(), GpuError> {
+        let is_stopped = self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+        if is_stopped {
+            Err(GpuError::GivenUp)
+        } else {
+            Ok(())
+        }
+    }
+}
+
 /// What was given places.
 #[derive(Debug)]
 pub(crate) struct Placed {
@@ -181,7 +193,7 @@ pub(crate) struct Cache {
     /// Whether sections do not wait yet for what the stream of copies was told.
     is_ahead: bool,
     /// The number of the query that said last that something was left.
-    said_left: u64,
+    said_left: Option<u64>,
     /// Whether what is given places now is left where it could have a better one.
     is_left: bool,
 }
@@ -248,7 +260,7 @@ impl Cache {
             pages: 2 * (arena.frames() as u64 + host.available() + PAGES_MORE),
             is_ahead: false,
             is_left: false,
-            said_left: 0,
+            said_left: None,
             host,
             copies: device.stream()?,
             ready: None,
@@ -337,6 +349,12 @@ impl Cache {
         matches!(self.entries[number as usize].source, Source::Nowhere)
     }
 
+    /// Whether each of these is pinned once.
+    pub(crate) fn are_pinned_once(&self, numbers: &[u32]) -> bool {
+        let mut numbers = numbers.iter();
+        numbers.all(|number| self.entries[*number as usize].pins == 1)
+    }
+
     /// Those of the base among these.
     pub(crate) fn of_base(&self, numbers: &[u32]) -> Vec<u32> {
         let is_of_base =
@@ -347,9 +365,9 @@ impl Cache {
     /// Whether it is time to say again that something was left.
     pub(crate) fn may_say_left(&mut self) -> bool {
         let now = self.replacement.now();
-        let is_time = now >= self.said_left + LEFT;
+        let is_time = self.said_left.is_none_or(|said| now >= said + LEFT);
         if is_time {
-            self.said_left = now;
+            self.said_left = Some(now);
         }
         is_time
     }
@@ -483,15 +501,13 @@ impl Cache {
         }
         let may_be_whole = self.may_be_whole(numbers);
         for &number in numbers {
-            if how.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-                return Err(GpuError::GivenUp);
-            }
+            how.goes_on()?;
             self.settle(number, may_be_whole, how.may_move)?;
         }
         let is_paged =
             |number: &u32| matches!(self.entries[*number as usize].place, Place::Paged(_));
         if numbers.iter().any(is_paged) {
-            return self.page(numbers, reads, how.may_move).map(Some);
+            return self.page(numbers, reads, how).map(Some);
         }
         self.sections_follow()?;
         Ok(None)

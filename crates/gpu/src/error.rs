@@ -112,7 +112,7 @@ pub enum GpuError {
     /// As many sections are there as may be at once, or a segment is being brought.
     #[error("the device walks as many queries as it has room for, or data are brought to it")]
     Busy,
-    /// Segments that it looks at are not on the device, and whoever was to be told so was told.
+    /// Segments that it looks at are not on the device, and are not brought at once.
     #[error("its data are not on the device yet")]
     Away,
     /// Whoever asked does not want what the device would do.

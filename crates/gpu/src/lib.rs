@@ -51,7 +51,7 @@ pub use section::{Ran, Section};
 pub use device;
 
 use access::Access;
-use cache::{Cache, Lease, Placed, Placing, Shared, SharedCache, What};
+use cache::{Cache, Held, Lease, Placed, Placing, Shared, SharedCache, What};
 use collapse::ProgramCollapse;
 use device::{Device, Mark};
 use explore::{MemoryBudget, Prepared};
@@ -101,6 +101,9 @@ pub enum Gives<'g> {
 
 /// Rows of a list above which it is walked by all blocks together: a block takes some microseconds for a thousand.
 const LONG_LIST: u64 = 1 << 14;
+
+/// Looks of who brings data whether nobody else looks at them any more: a section ends in some milliseconds.
+const LOOKS_ALONE: u32 = 100;
 
 impl Gpu {
     /// Takes all the memory of the device that it will ever have, but for a table of pages (16 bytes a page) where a query's
@@ -202,23 +205,24 @@ impl Gpu {
         Ok(Expected::new(&self.cache, cache.expect(&program.segments)))
     }
 
-    /// Brings what a section missed, for those that come: as long as that takes, and whoever has the cache, or until `stop` is set. Why it
-    /// could not is told to those that miss the same.
-    pub fn bring(&self, need: Need, stop: &AtomicBool) {
+    /// Brings what a section missed, for those that come: as long as that takes, and whoever has the cache, or until `stop` is set. It `pause`s, a
+    /// millisecond or two, where a section that still runs is waited for. Why it could not is told to those that miss the same.
+    pub fn bring(&self, need: Need, stop: &AtomicBool, pause: &dyn Fn()) {
         match need.what {
             Needed::Looks(keys) => self.look_through(&keys, stop),
             Needed::Places {
                 numbers,
                 accesses,
                 lease,
+                has_begun,
             } => {
-                let mut cache = self.cache.held();
+                let mut cache = self.alone(&numbers, has_begun, pause);
                 // What is its own alone may move.
                 cache.unpin(&lease.into_numbers());
                 let there = numbers.into_iter().filter(|it| !cache.is_gone(*it));
                 let numbers: Vec<u32> = there.collect();
                 let how = Placing {
-                    is_new: true,
+                    is_new: !has_begun,
                     may_move: true,
                     stop: Some(stop),
                 };
@@ -230,6 +234,19 @@ impl Gpu {
                 }
             }
         }
+    }
+
+    /// The cache; if a section has begun, once it has ended and nobody else looks at these, or it was waited for long enough.
+    fn alone(&self, numbers: &[u32], has_begun: bool, pause: &dyn Fn()) -> Held<'_> {
+        for _ in 0..if has_begun { LOOKS_ALONE } else { 0 } {
+            let cache = self.cache.held();
+            if cache.are_pinned_once(numbers) {
+                return cache;
+            }
+            drop(cache);
+            pause();
+        }
+        self.cache.held()
     }
 
     fn look_through(&self, keys: &[SegmentKey], stop: &AtomicBool) {
@@ -385,7 +402,7 @@ impl Gpu {
         let compiled = program::compile(prepared, of, images, pages.is_none());
         let ready = cache.ready();
         if let Some(tell) = over.misses.filter(|_| is_left && cache.may_say_left()) {
-            tell(self.need(&mut cache, looked_at.0, looked_at.1));
+            tell(self.need(&mut cache, looked_at, true));
         }
         drop(cache);
         // Dropped, if there is no program, when nobody has the cache.
@@ -418,18 +435,24 @@ impl Gpu {
             .refused
             .take(&Missed::Numbers(cache.of_base(&program.segments)));
         why.unwrap_or_else(|| {
-            tell(self.need(cache, &program.segments, &program.accesses));
+            tell(self.need(cache, (&program.segments, &program.accesses), false));
             GpuError::Away
         })
     }
 
     /// These segments, that are looked at so.
-    fn need(&self, cache: &mut Cache, numbers: &[u32], accesses: &[Access]) -> Need {
+    fn need(
+        &self,
+        cache: &mut Cache,
+        (numbers, accesses): (&[u32], &[Access]),
+        has_begun: bool,
+    ) -> Need {
         let pinned = cache.pin(numbers, false);
         let what = Needed::Places {
             numbers: numbers.to_vec(),
             accesses: accesses.to_vec(),
             lease: Lease::new(&self.cache, pinned, None),
+            has_begun,
         };
         Need { what }
     }
@@ -441,16 +464,20 @@ impl Gpu {
         prepared: &Prepared<'_>,
         (over, may_make): (&Over<'_>, bool),
     ) -> Result<(Program, bool), GpuError> {
-        // Who only waits brings nothing, and is told nothing.
+        // Who only waits brings nothing, and is told no reason.
         let unknown = |keys, tell| {
             if may_make {
                 self.unknown(keys, tell)
             } else {
-                GpuError::Busy
+                GpuError::Away
             }
         };
         if let Some(tell) = over.misses {
-            let mut keys = program::keys(prepared, &self.snapshot, over.steps.clone());
+            let mut keys = program::keys(
+                prepared,
+                &self.snapshot,
+                (over.steps.clone(), program::may_spread(over.version)),
+            );
             keys.retain(|key| !cache.is_known(*key));
             if !keys.is_empty() {
                 return Err(unknown(keys, tell));

@@ -1,4 +1,4 @@
-//! What a query needs on a device that is not there yet.
+//! What a query needs on a device that is not there yet, or lies there as is not best for it.
 //!
 //! Looking a segment through takes as long as reading it, and bringing it as long again: up to a second, in which the processors would have
 //! answered. So whoever has others waiting asks for a section that brings nothing, is told what is missing, and has somebody else
@@ -11,7 +11,7 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use store::SegmentKey;
 
-/// Segments that are not on the device. What is known of them stays so until it is dropped.
+/// Segments that are not on the device, or are to lie there otherwise. What is known of them stays so until it is dropped.
 pub struct Need {
     pub(crate) what: Needed,
 }
@@ -25,16 +25,21 @@ pub(crate) enum Needed {
         accesses: Vec<Access>,
         /// So that the numbers mean the same.
         lease: Lease,
+        /// Whether they are there, and the section that said so has begun.
+        has_begun: bool,
     },
 }
 
 /// How often it is said that something has no room before that is tried again.
-const SAID: u32 = 64;
+const SAID: u32 = 1024;
+
+/// Refusals that are remembered.
+const REFUSALS: usize = 16;
 
 /// What could not be brought last, and why: told to whoever misses the same. A failure is told once.
 #[derive(Default)]
 pub(crate) struct Refused {
-    last: Mutex<Option<Refusal>>,
+    last: Mutex<Vec<Refusal>>,
 }
 
 struct Refusal {
@@ -54,7 +59,12 @@ pub(crate) enum Missed {
 impl Refused {
     /// These could not be brought.
     pub(crate) fn put(&self, missed: Missed, why: GpuError) {
-        *self.locked() = Some(Refusal {
+        let mut last = self.locked();
+        last.retain(|refusal| refusal.missed != missed);
+        if last.len() == REFUSALS {
+            last.remove(0);
+        }
+        last.push(Refusal {
             missed,
             why,
             said: 0,
@@ -64,17 +74,18 @@ impl Refused {
     /// Why these could not.
     pub(crate) fn take(&self, missed: &Missed) -> Option<GpuError> {
         let mut last = self.locked();
-        let refusal = last.as_mut().filter(|refusal| refusal.missed == *missed)?;
+        let place = last.iter().position(|refusal| refusal.missed == *missed)?;
+        let refusal = &mut last[place];
         refusal.said += 1;
         match refusal.why {
             GpuError::NoRoom { asked, free } if refusal.said < SAID => {
                 Some(GpuError::NoRoom { asked, free })
             }
-            _ => last.take().map(|refusal| refusal.why),
+            _ => Some(last.remove(place).why),
         }
     }
 
-    fn locked(&self) -> MutexGuard<'_, Option<Refusal>> {
+    fn locked(&self) -> MutexGuard<'_, Vec<Refusal>> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

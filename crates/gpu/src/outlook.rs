@@ -18,10 +18,10 @@ pub struct Over<'o> {
     pub version: Option<&'o Version>,
     /// Whether the query has begun a section over this before: another table of rows, of which nothing is counted that is counted once a query.
     pub goes_on: bool,
-    /// Who is told what segments are not on the device; it is [`GpuError::Away`](crate::GpuError::Away) then. `None`: they are brought at once, which may
-    /// take a second. Changes are, whoever is told: they are few.
+    /// Who is told what segments are not on the device; it is [`GpuError::Away`](crate::GpuError::Away) then. Of a section that begins, too, where they lie
+    /// otherwise than is best. `None`: they are brought and moved at once, which may take a second. Changes are, whoever is told: they are few.
     pub misses: Option<&'o dyn Fn(Need)>,
-    /// On which of several devices; `None`: on the one that has most of what is looked at, if it has room, else on one that has.
+    /// On which of several devices; `None`: on the one where most lies of what is looked at and lies whole, if it has room, else on one that has.
     pub device: Option<usize>,
     /// Whether what the device would do is worth it ([`GpuError::Unworthy`](crate::GpuError::Unworthy)): asked before segments are brought.
     pub is_worth: &'o dyn Fn(&Outlook) -> bool,

@@ -29,6 +29,7 @@ mod seed;
 
 pub(crate) use keys::keys;
 pub use layered::Arranged;
+pub(crate) use layered::may_spread;
 
 use crate::access::{Access, Accessed};
 use crate::cache::What;
@@ -543,7 +544,7 @@ impl Compiler<'_, '_, '_> {
         if !self.are_whole {
             return Err(NotCovered::Paged.into());
         }
-        if self.version.is_some_and(layered::brings_predicates) {
+        if !may_spread(self.version) {
             return Err(NotCovered::Layered.into());
         }
         let mut parts = Vec::with_capacity(predicates.len());

@@ -34,6 +34,9 @@ const SHUT: [Duration; 3] = [
     Duration::from_mins(1),
 ];
 
+/// How long bringing what one query reads may take: a hundred gigabytes from a slow disk.
+const BRINGS_MAX: Duration = Duration::from_mins(10);
+
 /// Between two looks whether somebody else still holds a device that hangs.
 const KEPT: Duration = Duration::from_millis(50);
 
@@ -75,6 +78,7 @@ pub(super) struct OpenDevice {
 struct Bringing {
     /// Whether it is to end.
     stop: Arc<AtomicBool>,
+    since: Instant,
     thread: JoinHandle<()>,
 }
 
@@ -82,17 +86,31 @@ impl Bringing {
     fn goes_on(&self) -> bool {
         !self.thread.is_finished()
     }
+
+    /// Stops it, and waits until it has ended. One segment goes on. A device that hangs, or a segment that takes longer, is left to itself.
+    fn end(self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let since = Instant::now();
+        while self.goes_on() && since.elapsed() < PATIENCE {
+            std::thread::sleep(KEPT / 10);
+        }
+        if !self.goes_on() {
+            let _ = self.thread.join();
+        }
+    }
 }
 
 impl OpenDevice {
-    /// Whether something is still brought, which ends soon: its base is not looked at any more.
-    pub(super) fn still_brings(&self) -> bool {
+    /// Whether something is being brought.
+    pub(super) fn is_bringing(&self) -> bool {
+        own(&self.bringing).as_ref().is_some_and(Bringing::goes_on)
+    }
+
+    /// Whether that has taken so long that the device is taken for one that hangs.
+    pub(super) fn hangs(&self) -> bool {
         let bringing = own(&self.bringing);
         let under_way = bringing.as_ref().filter(|it| it.goes_on());
-        if let Some(under_way) = under_way {
-            under_way.stop.store(true, Ordering::Relaxed);
-        }
-        under_way.is_some()
+        under_way.is_some_and(|it| it.since.elapsed() > BRINGS_MAX)
     }
 }
 
@@ -132,6 +150,8 @@ struct Inner {
     teller: Option<Arc<Teller>>,
     state: Mutex<State>,
     failures: Mutex<usize>,
+    /// Threads that bring data to devices that were lost.
+    lost: Mutex<Vec<Bringing>>,
 }
 
 /// See the head of this file.
@@ -157,6 +177,7 @@ impl Door {
             teller,
             state: Mutex::new(state),
             failures: Mutex::new(0),
+            lost: Mutex::default(),
         };
         Door {
             inner: Arc::new(inner),
@@ -174,16 +195,21 @@ impl Door {
         let (gpu, door, on) = (Arc::clone(gpu), Arc::clone(&self.inner), Arc::clone(held));
         let stop = Arc::new(AtomicBool::new(false));
         let is_stopped = Arc::clone(&stop);
+        let pause = || std::thread::sleep(KEPT / 25);
         let thread = Builder::new().name("device".to_owned());
         let begun = thread.spawn(move || {
-            let brought = catch_unwind(AssertUnwindSafe(|| gpu.bring(need, &is_stopped)));
+            let brought = catch_unwind(AssertUnwindSafe(|| gpu.bring(need, &is_stopped, &pause)));
             if brought.is_err() {
                 door.tell("bringing a query's data to the device panicked");
             }
             drop((gpu, on));
         });
         if let Ok(thread) = begun {
-            *bringing = Some(Bringing { stop, thread });
+            *bringing = Some(Bringing {
+                stop,
+                since: Instant::now(),
+                thread,
+            });
         }
     }
 
@@ -236,6 +262,13 @@ impl Door {
 
     /// The device does not answer any more: it is forgotten, unless it was already.
     pub(super) fn lose(&self, lost: &Arc<OpenDevice>, error: &DeviceError) {
+        if let Some(bringing) = own(&lost.bringing).take() {
+            // Its hold of the device goes, for it is opened anew.
+            bringing.stop.store(true, Ordering::Relaxed);
+            let mut all = own(&self.inner.lost);
+            all.retain(Bringing::goes_on);
+            all.push(bringing);
+        }
         let again = match self.inner.opener {
             Some(_) => Again::Later,
             None => Again::Never,
@@ -269,24 +302,19 @@ impl Door {
 }
 
 impl Drop for Door {
-    /// It is not being opened when this returns, and nothing is brought to it: a driver that works while its process ends may take it down.
+    /// It is not being opened when this returns, and nothing is brought to it, unless it hangs: a driver that works while its process ends may take it
+    /// down.
     fn drop(&mut self) {
         if let Some(opening) = own(&self.opening).take() {
             let _ = opening.join();
         }
+        own(&self.inner.lost).drain(..).for_each(Bringing::end);
         let State::Open(held) = std::mem::replace(&mut *self.inner.locked(), State::Closed) else {
             return;
         };
-        if let Some(Bringing { stop, thread }) = own(&held.bringing).take() {
-            stop.store(true, Ordering::Relaxed);
-            // One segment goes on. A device that hangs, or a segment that takes longer, is left to itself.
-            let since = Instant::now();
-            while !thread.is_finished() && since.elapsed() < PATIENCE {
-                std::thread::sleep(KEPT / 10);
-            }
-            if thread.is_finished() {
-                let _ = thread.join();
-            }
+        let bringing = own(&held.bringing).take();
+        if let Some(bringing) = bringing {
+            bringing.end();
         }
     }
 }

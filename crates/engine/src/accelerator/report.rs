@@ -36,7 +36,7 @@ pub(crate) enum Stays {
     ChoosesRows,
     /// The device is being opened.
     Opening,
-    /// What it looks at is being brought to the device.
+    /// What it looks at is not on the device, to which it is brought now or when that has time.
     Bringing,
     /// The device was lost or did not open.
     Lost,
@@ -60,7 +60,7 @@ impl fmt::Display for Stays {
             }
             Stays::ChoosesRows => formatter.write_str("the query chooses among its rows"),
             Stays::Opening => formatter.write_str("it is being opened"),
-            Stays::Bringing => formatter.write_str("the query's data are being brought to it"),
+            Stays::Bringing => formatter.write_str("the query's data are brought to it first"),
             Stays::Lost => formatter.write_str("it is lost, or did not open"),
             Stays::Gpu(error) => error.fmt(formatter),
             Stays::Seed => formatter.write_str("its seed is another one"),

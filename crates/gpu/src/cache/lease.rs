@@ -29,7 +29,7 @@ impl Lease {
         }
     }
 
-    /// What it has pinned, for whoever puts that down, or keeps it, instead.
+    /// What it has pinned, for whoever puts that down instead.
     pub(crate) fn into_numbers(mut self) -> Vec<u32> {
         std::mem::take(&mut self.numbers)
     }

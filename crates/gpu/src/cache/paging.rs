@@ -2,7 +2,7 @@
 
 use super::host::HostPage;
 use super::space::{Space, Write};
-use super::{Cache, Directory, Entry, Paged, Pages, Place, Reads, View};
+use super::{Cache, Directory, Entry, Paged, Pages, Place, Placing, Reads, View};
 use crate::error::GpuError;
 use crate::image::Contents;
 use std::cmp::Ordering;
@@ -219,13 +219,13 @@ impl Cache {
         &mut self,
         numbers: &[u32],
         reads: &Reads,
-        may_move: bool,
+        how: Placing<'_>,
     ) -> Result<Pages, GpuError> {
         for &number in numbers {
             self.show(number)?;
         }
         let wanted = self.wanted(numbers, reads);
-        let coming = self.make_frames((numbers, may_move), wanted)?;
+        let coming = self.make_frames((numbers, how), wanted)?;
         if let Err(error) = self.write_places() {
             self.let_go(coming)?;
             return Err(error);
@@ -337,7 +337,7 @@ impl Cache {
     /// Frames for wanted pages of the segments with these numbers, as many as there are or as others give up.
     fn make_frames(
         &mut self,
-        (numbers, may_move): (&[u32], bool),
+        (numbers, how): (&[u32], Placing<'_>),
         wanted: Vec<Wanted>,
     ) -> Result<Vec<(Wanted, usize)>, GpuError> {
         let distances = self.distances();
@@ -354,7 +354,10 @@ impl Cache {
                 }
                 let coldest =
                     coldest.get_or_insert_with(|| self.coldest(numbers, &distances, &page));
-                match self.give_up(&page, &distances, (&mut *coldest, may_move)) {
+                let given = how
+                    .goes_on()
+                    .and_then(|()| self.give_up(&page, &distances, (&mut *coldest, how.may_move)));
+                match given {
                     Ok(true) => {}
                     Ok(false) => break None,
                     Err(error) => {
@@ -574,6 +577,15 @@ impl Cache {
             space.put_off();
         }
         Ok(written?)
+    }
+
+    /// How many pages of a paged segment are on the device.
+    #[cfg(test)]
+    pub(crate) fn pages_here(&self, number: u32) -> Option<usize> {
+        match &self.entries[number as usize].place {
+            Place::Paged(paged) => Some(paged.frames.iter().flatten().count()),
+            Place::Nowhere | Place::Whole(..) => None,
+        }
     }
 
     /// Whether every page of these is on the device.

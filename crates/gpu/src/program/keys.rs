@@ -7,20 +7,27 @@ use rdf::Direction;
 use std::ops::Range;
 use store::{GraphView, SegmentKey, Snapshot};
 
-/// The segments that a program of these steps begins by looking at, each once: up to the first step that none has. It may come to others, or stop
-/// at a filter before.
+/// The segments that a program of these steps begins by looking at, each once: up to the first step that none has, or by any predicate, where it
+/// has none such. It may come to others, or stop at a filter before.
 pub(crate) fn keys(
     prepared: &Prepared<'_>,
     snapshot: &Snapshot,
-    steps: Range<usize>,
+    (steps, may_spread): (Range<usize>, bool),
 ) -> Vec<SegmentKey> {
     let plan = &prepared.plan().steps;
     let end = steps.end.min(plan.len()).min(prepared.cut());
     let mut keys: Vec<SegmentKey> = Vec::new();
-    for step in &plan[steps.start.min(end)..end] {
+    let mut may_spread = may_spread;
+    for (at, step) in plan.iter().enumerate().take(end).skip(steps.start) {
         let Some(named) = named(&step.action) else {
             break;
         };
+        // All predicates of a direction are not looked through for a step that may well not come.
+        may_spread &= !matches!(step.action, Action::Filter(_));
+        let is_any = |named: &(Option<ConstantId>, Direction)| named.0.is_none();
+        if named.iter().any(is_any) && (at == 0 || !may_spread) {
+            break;
+        }
         for (predicate, direction) in named {
             let predicates = match predicate {
                 Some(constant) => snapshot

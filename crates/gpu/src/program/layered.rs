@@ -18,8 +18,11 @@ use std::sync::Arc;
 use store::delta::{OverlayEdges, Version};
 use store::{GraphView, SegmentKey};
 
-/// Whether layers have edges by some predicate.
-pub(super) fn brings_predicates(version: &Version) -> bool {
+/// Whether a step may be by any predicate: layers have edges by none.
+pub(crate) fn may_spread(version: Option<&Version>) -> bool {
+    let Some(version) = version else {
+        return true;
+    };
     let is_brought = |predicate| {
         let segment = |direction| SegmentKey {
             predicate,
@@ -28,7 +31,7 @@ pub(super) fn brings_predicates(version: &Version) -> bool {
         let mut segments = [Direction::Out, Direction::In].map(segment).into_iter();
         segments.any(|segment| !version.is_base_alone(segment))
     };
-    version.predicates().into_iter().any(is_brought)
+    !version.predicates().into_iter().any(is_brought)
 }
 
 /// The lists of a column's vertices.

@@ -211,7 +211,7 @@ fn begun(world: &World, gpu: &Gpu, prepared: &Prepared<'_>, share: &mut Share) -
     let begun = loop {
         match gpu.section_over(prepared, Gives::Needed, &over) {
             Err(GpuError::Away) => {
-                gpu.bring(told.take().expect("it was told"), &stop);
+                gpu.bring(told.take().expect("it was told"), &stop, &|| {});
             }
             begun => break begun,
         }

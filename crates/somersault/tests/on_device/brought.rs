@@ -1,5 +1,5 @@
-//! Under `auto` data are brought beside queries: whoever asks meanwhile, whatever changes, and whatever fails, answers are the same, and what ends does
-//! not wait for a thread that brings.
+//! Under `auto` data are brought beside queries: whoever asks meanwhile, whatever changes, and whatever fails, answers are the same, and a
+//! database ends.
 
 use super::changes::{change, changing_beside};
 use super::{HEAVY, MEMORY, beside, figures, ring, ring_count, rows, twin};

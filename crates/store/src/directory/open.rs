@@ -21,7 +21,9 @@ const ATTEMPTS: usize = 8;
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// There is nothing at this path.
-    #[error("{path}: there is no store here; make one with `somersault load`")]
+    #[error(
+        "{path}: there is no store here; make one with `somersault load`, or parts of a cluster's with `load --parts`"
+    )]
     Missing {
         /// The path asked for.
         path: PathBuf,
