@@ -17,7 +17,7 @@ use testkit::random::Random;
 use testkit::seeds;
 
 /// Graphs, and queries for each.
-const GRAPHS: u64 = 60;
+const GRAPHS: u64 = 200;
 const LONG: u64 = 4000;
 const QUERIES: usize = 12;
 
