@@ -15,7 +15,7 @@ use crate::bytes::Malformed;
 use crate::error::Failure;
 use crate::figures::Figures;
 use crate::ground::Ground;
-use crate::host::Host;
+use crate::host::{HomeSection, Host};
 use crate::message::{Begin, Message, Mode, QueryId};
 use crate::reading::locations::LOCATION_BYTES_MAX;
 use crate::register::{Placed, Register};
@@ -99,6 +99,16 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Node<P, T> {
             scheduler: Arc::new(Scheduler::new(host)),
             state: Mutex::default(),
         }
+    }
+
+    /// Whether somebody may do the first steps of this plan in a walk's stead, were this the only node.
+    pub fn has_offloader(&self, plan: &Plan, memory: &Arc<dyn MemoryBudget + Send>) -> bool {
+        let all = HomeSection {
+            column: None,
+            takes_members: true,
+        };
+        let host = self.scheduler.host();
+        host.offloader(plan, all, memory).is_some()
     }
 
     /// What it stands on.

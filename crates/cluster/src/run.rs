@@ -314,18 +314,20 @@ impl<P: GraphView + Send + Sync + 'static, T: PartTerms> Run<P, T> {
         (execution, is_walked)
     }
 
-    /// Who may do the first steps of a section that looks at nothing but what this node owns.
+    /// Who may do the first steps of a section that looks at nothing but what this node owns: of one node any.
     fn offloader(&self, at: At) -> Option<Box<dyn Offloader>> {
         let section = &self.sections[at.section];
-        let Place::Home(home) = section.place else {
-            return None;
-        };
-        if at.in_place || self.is_last(at.section) || section.share == Share::Whole {
+        let is_only = self.ground.placement().nodes() == 1;
+        let looks_elsewhere =
+            at.in_place || self.is_last(at.section) || section.share == Share::Whole;
+        if looks_elsewhere && !is_only {
             return None;
         }
-        let column = match home {
-            Home::Column(slot) => Some(slot),
-            Home::Vertex(_) | Home::All => None,
+        let column = match section.place {
+            Place::Home(Home::Column(slot)) => Some(slot),
+            Place::Home(Home::Vertex(_) | Home::All) => None,
+            _ if is_only => None,
+            _ => return None,
         };
         let section = HomeSection {
             column,

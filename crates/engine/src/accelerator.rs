@@ -294,7 +294,7 @@ impl Accelerator {
         &self,
         (number, version): (usize, &Version),
         prepared: &Prepared<'_>,
-        (steps, part): (Range<usize>, OwnPart<'_>),
+        (steps, part): (Range<usize>, Option<OwnPart<'_>>),
         (parts, goes_on): (u16, bool),
     ) -> Result<Begun, Stays> {
         let plan = prepared.plan();
@@ -308,7 +308,7 @@ impl Accelerator {
         let over = Over {
             version: Some(version),
             steps,
-            part: Some(part),
+            part,
             is_worth: &gains,
             goes_on,
             ..Over::ALL
@@ -480,20 +480,23 @@ impl Accelerator {
                 })
             }
             Err(GpuError::Unworthy) => Err(Stays::Unworthy),
-            Err(GpuError::Away) => Err(Stays::Bringing),
-            Err(GpuError::Busy) if !self.brings() && held.is_bringing() => {
-                if held.hangs() {
-                    let reason = "bringing a query's data to it did not end".to_owned();
-                    self.failures.fetch_add(1, Ordering::Relaxed);
-                    door.lose_hanging(&held, &DeviceError::Lost { reason });
-                }
-                Err(Stays::Bringing)
-            }
+            Err(GpuError::Away) => Err(self.is_brought_to(number, &held)),
+            Err(GpuError::Busy) if held.is_bringing() => Err(self.is_brought_to(number, &held)),
             Err(error) => {
                 self.note_of(number, &held, &error);
                 Err(Stays::Gpu(error))
             }
         }
+    }
+
+    /// Data are brought to this device, or will be; one that they do not come to any more is lost.
+    fn is_brought_to(&self, number: usize, held: &Arc<OpenDevice>) -> Stays {
+        if held.hangs() {
+            let reason = "bringing a query's data to it did not end".to_owned();
+            self.failures.fetch_add(1, Ordering::Relaxed);
+            self.doors[number].lose_hanging(held, &DeviceError::Lost { reason });
+        }
+        Stays::Bringing
     }
 
     /// Whether a query waits until what it misses on a device is there. It need not: processors answer sooner than a second.

@@ -117,14 +117,14 @@ impl Offloader for OfSection {
         }
         let goes_on = so_far.is_tried.swap(true, Ordering::Relaxed);
         let owns = |vertex: VertexId| device.placement.owner(vertex) == device.node;
-        let part = OwnPart {
+        let nodes = device.placement.nodes();
+        let part = (nodes > 1).then_some(OwnPart {
             owns: &owns,
             in_pieces: device.kind,
             takes_pieces: self.section.takes_members,
             at: self.section.column,
-        };
+        });
         let of = (device.number, &device.part);
-        let nodes = device.placement.nodes();
         let begun = device
             .accelerator
             .begin_section(of, prepared, (steps, part), (nodes, goes_on));

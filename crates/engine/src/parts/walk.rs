@@ -89,7 +89,7 @@ impl Query {
         })
     }
 
-    /// Whether this node walks all of it, and nobody wants to know what it did.
+    /// Whether this node walks all of it, nobody wants to know what it did, and no device helps.
     fn is_walked_alone(&self, node: &PartNode, mode: Mode) -> bool {
         let homes = Homes {
             plan: &self.plan,
@@ -98,7 +98,10 @@ impl Query {
         };
         let is_followed = self.profiling || self.context.trace.is_some();
         let is_of_store = self.plan.views() <= 1 && self.plan.tables().is_empty();
-        !is_followed && is_of_store && node.ground().walks_alone(mode, &homes)
+        let is_alone = !is_followed && is_of_store && node.ground().walks_alone(mode, &homes);
+        let memory = || Arc::clone(&self.context.budget) as Arc<_>;
+        let is_only = node.ground().placement().nodes() == 1;
+        is_alone && !(is_only && node.has_offloader(&self.plan, &memory()))
     }
 
     /// Walks the whole plan in this thread.
