@@ -128,7 +128,8 @@ fn a_wrong_status_an_end_and_other_rows_end_the_run() {
         ),
         "{error}"
     );
-    let other = |number: u64, _: &str| tsv(u64::from(number > 500), "");
+    // A busy machine gives few answers in the time of a run.
+    let other = |number: u64, _: &str| tsv(u64::from(number > 12), "");
     let error = flown(Pace::Closed, Arc::new(other)).unwrap_err();
     assert!(
         matches!(
