@@ -76,19 +76,18 @@ impl Layered {
 
     /// The rows of a key among what came, with their image; nothing, where there are none.
     pub(crate) fn came_of(&self, key: VertexId) -> Option<(&Arc<Image>, Range<u64>)> {
-        let rows = self.changes()?.came().rows_of(key);
-        self.came
-            .as_ref()
-            .filter(|_| !rows.is_empty())
-            .map(|image| (image, rows))
+        rows_in(self.came.as_ref(), self.changes()?.came().rows_of(key))
     }
 
     /// The same of what went.
     pub(crate) fn went_of(&self, key: VertexId) -> Option<(&Arc<Image>, Range<u64>)> {
-        let rows = self.changes()?.went().rows_of(key);
-        self.went
-            .as_ref()
-            .filter(|_| !rows.is_empty())
-            .map(|image| (image, rows))
+        rows_in(self.went.as_ref(), self.changes()?.went().rows_of(key))
     }
+}
+
+/// Rows with the image that they are in; nothing, where there are none.
+fn rows_in(image: Option<&Arc<Image>>, rows: Range<u64>) -> Option<(&Arc<Image>, Range<u64>)> {
+    image
+        .filter(|_| !rows.is_empty())
+        .map(|image| (image, rows))
 }
