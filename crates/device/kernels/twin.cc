@@ -180,6 +180,7 @@ void twin_pause() {
 }
 
 #include "walk.cu"
+#include "left.cu"
 #include "paged.cu"
 #include "meet.cu"
 #include "spread.cu"
@@ -204,6 +205,10 @@ const Entry ENTRIES[] = {
     {"walk_expand_one_paged", walk_expand_one_paged},
     {"walk_expand_hubs_paged", walk_expand_hubs_paged},
     {"walk_filter_paged", walk_filter_paged},
+    {"walk_expand_left", walk_expand_left},
+    {"walk_expand_one_left", walk_expand_one_left},
+    {"walk_expand_left_paged", walk_expand_left_paged},
+    {"walk_expand_one_left_paged", walk_expand_one_left_paged},
     {"walk_finish", walk_finish},
     {"walk_meet", walk_meet},
     {"walk_predicates", walk_predicates},

@@ -112,8 +112,9 @@ struct Candidates {
     u32 kept;
 };
 
-// False where there is no room: whoever goes on writes nothing any more.
-template <typename Pages>
+// False where there is no room: whoever goes on writes nothing any more. Where rows without a neighbour are kept, an edge may be
+// `ABSENT`: the cell is unbound then, whose id has the same bits.
+template <typename Pages, bool KEEPS = false>
 DEVICE bool write_round(const Step& step, const Candidates& round, u64* scratch, u64* place, Pages pages) {
     u64 total;
     u64 before = sum_before(members(round.kept), scratch, total);
@@ -131,7 +132,9 @@ DEVICE bool write_round(const Step& step, const Candidates& round, u64* scratch,
             if (step.out[column])
                 put_cell(step.out[column], step.in[column].wide, at, step.in[column], round.row[one], Resident());
         const Column& neighbours = step.segment.neighbours;
-        if (step.widens)
+        if (KEEPS && round.edge[one] == ABSENT) {
+            if (step.made) reinterpret_cast<u64*>(step.made)[at] = ABSENT;
+        } else if (step.widens)
             reinterpret_cast<u64*>(step.made)[at] = id_at(neighbours, round.edge[one], pages);
         else if (step.made)
             put_cell(step.made, neighbours.wide, at, neighbours, round.edge[one], pages);
@@ -159,13 +162,14 @@ DEVICE bool is_left(const Step& step, u64 row, Rows list) {
     return true;
 }
 
-// The list of a row, and puts its other list down.
-template <typename Pages> DEVICE Rows list_of(const Step& step, Lists& lists, u32 place, u64 row, Pages pages) {
+// The list of a row, and puts its other list down. A row without one that is kept has a list of one edge, which is `ABSENT`.
+template <typename Pages, bool KEEPS> DEVICE Rows list_of(const Step& step, Lists& lists, u32 place, u64 row, Pages pages) {
     Rows found;
     if (step.from == COLUMNS + 1)
         found = {step.first, step.last};
     else
         found = rows_of(step.segment, id_at(step.in[step.from], row), pages);
+    if (KEEPS && found.from == found.to) return {ABSENT, ABSENT + 1};
     if (step.hubs && found.to - found.from > step.long_list && is_left(step, row, found)) return {0, 0};
     if (step.partner == 0 || found.from == found.to) return found;
     const Check& check = step.check[step.partner - 1];
@@ -180,24 +184,26 @@ template <typename Pages> DEVICE Rows list_of(const Step& step, Lists& lists, u3
     return swaps ? other : found;
 }
 
-// The row of the step's segment that a candidate comes to, or ABSENT: what it makes is in both lists, and passes.
-template <typename Pages>
-DEVICE u64 edge_of(const Step& step, const Lists& lists, u32 place, u64 row, u64 number, Pages pages) {
-    u64 edge = lists.starts[place] + number;
+// Whether what a candidate makes is in both lists, and passes; `edge` is the row of the step's segment that it comes to.
+template <typename Pages, bool KEEPS>
+DEVICE bool is_edge(const Step& step, const Lists& lists, u32 place, u64 row, u64 number, u64& edge, Pages pages) {
+    edge = lists.starts[place] + number;
     u64 made;
-    if (step.partner) {
+    if (KEEPS && edge == ABSENT) {
+        made = ABSENT;
+    } else if (step.partner) {
         const Check& check = step.check[step.partner - 1];
         u32 length = lists.lengths[place];
         Rows rest = {lists.others[place], lists.others[place] + (length & ~SWAPPED)};
         bool swapped = (length & SWAPPED) != 0;
         made = id_at(swapped ? check.segment.neighbours : step.segment.neighbours, edge, pages);
         u64 other = row_among(swapped ? step.segment.neighbours : check.segment.neighbours, rest, made, pages);
-        if (other == ABSENT) return ABSENT;
+        if (other == ABSENT) return false;
         if (swapped) edge = other;
     } else {
         made = id_at(step.segment.neighbours, edge, pages);
     }
-    return passes(step, row, made, pages) ? edge : ABSENT;
+    return passes(step, row, made, pages);
 }
 
 // The place of the list that a candidate is of, among so many.
@@ -214,14 +220,14 @@ DEVICE u32 list_at(const Lists& lists, u32 places, u64 number) {
 }
 
 // Looks the lists of the rows `tile..end` up, so many a thread; gives the number of candidates.
-template <typename Pages>
+template <typename Pages, bool KEEPS>
 DEVICE u64 take_lists(const Step& step, Lists& lists, u32 each, u64 tile, u64 end, u64* scratch, Pages pages) {
     Rows found[LISTS];
     u64 sum = 0, total;
     u32 first = thread_of_block() * each;
     for (u32 one = 0; one < LISTS; one++) {
         found[one] = {0, 0};
-        if (one < each && tile + first + one < end) found[one] = list_of(step, lists, first + one, tile + first + one, pages);
+        if (one < each && tile + first + one < end) found[one] = list_of<Pages, KEEPS>(step, lists, first + one, tile + first + one, pages);
         sum += found[one].to - found[one].from;
     }
     u64 before = sum_before(sum, scratch, total);
@@ -236,7 +242,8 @@ DEVICE u64 take_lists(const Step& step, Lists& lists, u32 each, u64 tile, u64 en
 }
 
 // One row out for each neighbour that passes, where a row has one neighbour or none: nothing is to be shared out among threads.
-template <typename Pages> DEVICE void expand_one(u64 arguments) {
+// `KEEPS`: a row that has none is kept, if it passes with an unbound cell.
+template <typename Pages, bool KEEPS = false> DEVICE void expand_one(u64 arguments) {
     SHARED Step step;
     SHARED u64 scratch[BLOCK / WARP + 1], place;
     take(step, arguments);
@@ -253,16 +260,19 @@ template <typename Pages> DEVICE void expand_one(u64 arguments) {
             if (row >= end) continue;
             round.row[one] = row;
             round.edge[one] = ordinal_of(step.segment.index, id_at(step.in[step.from], row), pages);
-            if (round.edge[one] == ABSENT) continue;
-            u64 made = id_at(step.segment.neighbours, round.edge[one], pages);
+            u64 made = ABSENT;
+            if (round.edge[one] != ABSENT)
+                made = id_at(step.segment.neighbours, round.edge[one], pages);
+            else if (!KEEPS)
+                continue;
             if (passes(step, row, made, pages)) round.kept |= 1u << one;
         }
-        if (!write_round(step, round, scratch, &place, pages)) return;
+        if (!write_round<Pages, KEEPS>(step, round, scratch, &place, pages)) return;
     }
 }
 
-// One row out for each neighbour that passes.
-template <typename Pages> DEVICE void expand(u64 arguments) {
+// One row out for each neighbour that passes. `KEEPS`: as above; a step has no partner then.
+template <typename Pages, bool KEEPS = false> DEVICE void expand(u64 arguments) {
     SHARED Step step;
     SHARED Lists lists;
     SHARED u64 scratch[BLOCK / WARP + 1], place;
@@ -274,7 +284,7 @@ template <typename Pages> DEVICE void expand(u64 arguments) {
     u32 each = size > BLOCK ? LISTS : 1;
     while (next_tile(tickets, rows, size, &place, tile)) {
         u64 end = tile + size < rows ? tile + size : rows;
-        u64 total = take_lists(step, lists, each, tile, end, scratch, pages);
+        u64 total = take_lists<Pages, KEEPS>(step, lists, each, tile, end, scratch, pages);
         for (u64 begun = 0; begun < total; begun += BLOCK * ROUND) {
             Candidates round;
             round.kept = 0;
@@ -283,10 +293,9 @@ template <typename Pages> DEVICE void expand(u64 arguments) {
                 if (number >= total) continue;
                 u32 list = list_at(lists, BLOCK * each, number);
                 round.row[one] = tile + list;
-                round.edge[one] = edge_of(step, lists, list, tile + list, number, pages);
-                if (round.edge[one] != ABSENT) round.kept |= 1u << one;
+                if (is_edge<Pages, KEEPS>(step, lists, list, tile + list, number, round.edge[one], pages)) round.kept |= 1u << one;
             }
-            bool has_room = write_round(step, round, scratch, &place, pages);
+            bool has_room = write_round<Pages, KEEPS>(step, round, scratch, &place, pages);
             barrier();
             if (!has_room) return;
         }

@@ -37,6 +37,7 @@ const MODULES: &[(&str, &str)] = &[
     ("spread", include_str!("../kernels/spread.ptx")),
     ("collapse", include_str!("../kernels/collapse.ptx")),
     ("walk", include_str!("../kernels/walk.ptx")),
+    ("left", include_str!("../kernels/left.ptx")),
     ("paged", include_str!("../kernels/paged.ptx")),
 ];
 

@@ -63,6 +63,12 @@ kernels! {
         Filter = "walk_filter": "Keeps the rows that pass the checks.",
         Finish = "walk_finish": "Sums the last level's rows up.",
     }
+    "left" {
+        ExpandLeft = "walk_expand_left": "`Expand` that keeps a row which has no neighbour, with an unbound cell.",
+        ExpandOneLeft = "walk_expand_one_left": "The same, where each row has one neighbour at most.",
+        ExpandLeftPaged = "walk_expand_left_paged": "`ExpandLeft` over segments that lie in pages.",
+        ExpandOneLeftPaged = "walk_expand_one_left_paged": "`ExpandOneLeft` over segments that lie in pages.",
+    }
     "paged" {
         SeedPaged = "walk_seed_paged": "`Seed` of an index that lies in pages.",
         SeedRowsPaged = "walk_seed_rows_paged": "Makes a strip of rows that lie in pages the first column.",
@@ -84,6 +90,8 @@ impl Kernel {
             Kernel::Expand => Kernel::ExpandPaged,
             Kernel::ExpandOne => Kernel::ExpandOnePaged,
             Kernel::ExpandHubs => Kernel::ExpandHubsPaged,
+            Kernel::ExpandLeft => Kernel::ExpandLeftPaged,
+            Kernel::ExpandOneLeft => Kernel::ExpandOneLeftPaged,
             Kernel::Filter => Kernel::FilterPaged,
             other => other,
         }

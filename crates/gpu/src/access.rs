@@ -29,6 +29,8 @@ pub(crate) enum Accessed {
     All,
     /// Its keys, in order.
     Keys,
+    /// Whether an id is a key.
+    Key,
     /// These of its rows, in order.
     Rows(Range<u64>),
     /// Some of these rows, by a search.
@@ -105,6 +107,7 @@ impl Parts {
         match what {
             Accessed::All => vec![in_order(0..data_bytes)],
             Accessed::Keys => vec![in_order(self.keys.clone())],
+            Accessed::Key => vec![(self.keys.clone(), 1.0)],
             Accessed::Rows(which) => vec![in_order(rows(which))],
             Accessed::Among(which) => {
                 let part = rows(which);
@@ -207,6 +210,9 @@ mod tests {
             [1024.0, 512.0, 0.0, 0.0, 0.0, 0.0, 0.0]
         );
         assert_eq!(reads(Accessed::Rows(5..5), 3.0, false), [0.0; 7]);
+        let found = reads(Accessed::Key, 3.0, false);
+        assert!((found[0] - 256.0).abs() < 1e-6 && (found[1] - 128.0).abs() < 1e-6);
+        assert_eq!(found[2..], [0.0; 5]);
     }
 
     #[test]

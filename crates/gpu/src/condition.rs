@@ -83,6 +83,12 @@ impl ProgramCheck {
         ProgramCheck::of_kind(CheckKind::Different, nothing, nothing)
     }
 
+    /// What holds of every row.
+    pub(crate) fn always() -> ProgramCheck {
+        let nothing = Operand::Constant(VertexId::UNBOUND);
+        ProgramCheck::of_kind(CheckKind::Same, nothing, nothing)
+    }
+
     /// A comparison of ids.
     pub(crate) fn of_ids(condition: IdCondition) -> ProgramCheck {
         match condition {

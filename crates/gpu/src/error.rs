@@ -19,6 +19,8 @@ pub enum NotCovered {
     NoEdges,
     /// Ids do not decide its condition.
     Condition,
+    /// A block of it is more than one pattern, or blocks bind different variables.
+    Block,
     /// Rows are looked at together from here on.
     Cut,
     /// The table has too many columns.
@@ -42,6 +44,7 @@ impl fmt::Display for NotCovered {
             NotCovered::Layered => formatter.write_str("it has changes that are not brought to it"),
             NotCovered::NoEdges => formatter.write_str("its predicate has no edge"),
             NotCovered::Condition => formatter.write_str("ids do not decide its condition"),
+            NotCovered::Block => formatter.write_str("a block of it is more than one pattern"),
             NotCovered::Cut => formatter.write_str("it looks at rows together"),
             NotCovered::Columns => formatter.write_str("its table has too many columns"),
             NotCovered::Predicates => formatter.write_str("its predicate may be any of too many"),

@@ -18,12 +18,15 @@
 //! | `Check`, one end constant | a bit of the constant's dense list, else a search in its list |
 //! | `Same` | equality |
 //! | `Filter`, where [ids decide](explore::prepare::on_ids) | comparisons of ids |
+//! | `Nested` with blocks of [one pattern](nested): `OPTIONAL`, `UNION` | expansion |
+//! | the same: `EXISTS`, `NOT EXISTS`, `MINUS` | checks |
 //!
 //! Everything else ends the program; so do named graphs, other sources than the store, and the [cut](Prepared::cut).
 
 mod accessed;
 mod keys;
 mod layered;
+mod nested;
 mod part;
 mod seed;
 
@@ -44,7 +47,7 @@ use crate::part::OwnPart;
 use crate::spread::{PARTS_MAX, Spread, Wanted};
 use crate::versioned::Layered;
 use explore::{Prepared, TagSet};
-use query::plan::{Action, ConstantId, Node, Scope, Side, Slot, Source, Step};
+use query::plan::{Action, ConstantId, Mode, Node, Scope, Side, Slot, Source, Step};
 use rdf::{Direction, Tag, VertexId};
 use seed::PlanSeed;
 use std::ops::Range;
@@ -141,8 +144,10 @@ pub(crate) struct ProgramStep {
 /// A column is made of lists.
 pub(crate) struct Expansion {
     pub(crate) into: Slot,
-    /// Where its rows come from: from all of them, none twice. There is one at least; layers make it several.
+    /// Where its rows come from: from all of them. There is one at least; layers make it several, of which no two give the same, and so does `UNION`.
     pub(crate) branches: Vec<Branch>,
+    /// Whether a row with an empty list is kept, with an unbound cell: there is one branch then.
+    pub(crate) keeps: bool,
 }
 
 /// Lists of one segment.
@@ -168,6 +173,9 @@ impl Expansion {
 
     /// Whether its column has ids of 8 bytes, whatever its segments have.
     pub(crate) fn widens(&self) -> bool {
+        if self.keeps {
+            return true;
+        }
         let mut images = self.branches.iter().map(|branch| &branch.image);
         images.any(|image| !Arc::ptr_eq(image, &self.branches[0].image))
     }
@@ -374,6 +382,12 @@ impl Compiler<'_, '_, '_> {
                 let conditions = self.filter(at)?.into_iter();
                 conditions.map(|condition| vec![condition]).collect()
             }
+            Action::Nested {
+                mode: Mode::Semi, ..
+            } => self.exists(step, true)?,
+            Action::Nested {
+                mode: Mode::Anti, ..
+            } => self.exists(step, false)?,
             ref other => return Err(NotCovered::Step(other.name()).into()),
         };
         // What the last one looks at is there until then.
@@ -407,7 +421,11 @@ impl Compiler<'_, '_, '_> {
 
     /// A step that makes a column; `None` for any other.
     fn expansion(&mut self, step: &Step) -> Result<Option<ProgramStep>, Stop> {
-        Ok(Some(match step.action {
+        let expansion = match step.action {
+            Action::Nested {
+                mode: Mode::Inner | Mode::Left,
+                ..
+            } => self.nested(step)?,
             Action::ExpandPredicates { .. }
             | Action::Expand {
                 predicate: Node::Slot(_),
@@ -416,63 +434,77 @@ impl Compiler<'_, '_, '_> {
             | Action::Check {
                 predicate: Node::Slot(_),
                 ..
-            } => ProgramStep {
-                expansion: None,
-                spread: Some(self.spread(step)?),
-                checks: Vec::new(),
-                keep: step.keep.clone(),
-            },
-            Action::Expand {
-                from,
-                predicate,
-                direction,
-                scope,
-                source,
-                into,
             } => {
-                let (key, images) =
-                    self.segment((predicate, What::Edges), direction, scope, source)?;
-                let of = match from {
-                    Node::Slot(_) => None,
-                    Node::Constant(from) => Some(self.id(from)),
-                };
-                self.has_list(key, self.operand(from))?;
-                self.looks_at_changes(&images, of);
-                let branches = match from {
-                    Node::Slot(from) => {
-                        self.accesses_lists(&images);
-                        layered::of_column(&images, from, into)
-                    }
-                    Node::Constant(from) => {
-                        let found = self.rows_of(key, from)?;
-                        let rows = found.map_or(0..0, |(_, rows)| rows);
-                        self.accesses(&images, Accessed::Rows(rows.clone()));
-                        self.accesses_changes(&images, &Accessed::Edge);
-                        layered::of_constant(&images, (self.id(from), rows), into)
-                    }
-                };
-                self.tags.push((into, images.neighbour_tags()));
-                ProgramStep {
-                    expansion: Some(Expansion { into, branches }),
-                    spread: None,
+                return Ok(Some(ProgramStep {
+                    expansion: None,
+                    spread: Some(self.spread(step)?),
                     checks: Vec::new(),
                     keep: step.keep.clone(),
+                }));
+            }
+            Action::Expand { into, .. } => {
+                let (branches, tags) = self.lists(&step.action)?;
+                self.tags.push((into, tags));
+                Expansion {
+                    into,
+                    branches,
+                    keeps: false,
                 }
             }
             Action::Intersect { sides, into } => {
                 let [first, second] = [self.side(sides[0])?, self.side(sides[1])?];
                 self.tags.push((into, first.neighbour_tags()));
                 let sides = [(&first, sides[0].from), (&second, sides[1].from)];
-                let branches = layered::of_both(sides, into);
-                ProgramStep {
-                    expansion: Some(Expansion { into, branches }),
-                    spread: None,
-                    checks: Vec::new(),
-                    keep: step.keep.clone(),
+                Expansion {
+                    into,
+                    branches: layered::of_both(sides, into),
+                    keeps: false,
                 }
             }
             _ => return Ok(None),
+        };
+        Ok(Some(ProgramStep {
+            expansion: Some(expansion),
+            spread: None,
+            checks: Vec::new(),
+            keep: step.keep.clone(),
         }))
+    }
+
+    /// The lists that an `Expand` by a known predicate takes, and what they may hold.
+    fn lists(&mut self, action: &Action) -> Result<(Vec<Branch>, TagSet), Stop> {
+        let Action::Expand {
+            from,
+            predicate,
+            direction,
+            scope,
+            source,
+            into,
+        } = *action
+        else {
+            unreachable!("the caller has looked");
+        };
+        let (key, images) = self.segment((predicate, What::Edges), direction, scope, source)?;
+        let of = match from {
+            Node::Slot(_) => None,
+            Node::Constant(from) => Some(self.id(from)),
+        };
+        self.has_list(key, self.operand(from))?;
+        self.looks_at_changes(&images, of);
+        let branches = match from {
+            Node::Slot(from) => {
+                self.accesses_lists(&images);
+                layered::of_column(&images, from, into)
+            }
+            Node::Constant(from) => {
+                let found = self.rows_of(key, from)?;
+                let rows = found.map_or(0..0, |(_, rows)| rows);
+                self.accesses(&images, Accessed::Rows(rows.clone()));
+                self.accesses_changes(&images, &Accessed::Edge);
+                layered::of_constant(&images, (self.id(from), rows), into)
+            }
+        };
+        Ok((branches, images.neighbour_tags()))
     }
 
     /// An expansion by predicates that are not known.

@@ -4,13 +4,14 @@
 //! hold ([`TagSet`]), many a filter is a few comparisons of numbers. Which, is said here, beside the walk's own forms of the same
 //! conditions, so that both mean the same; a row is kept where each comparison holds.
 //!
-//! | filter | ids decide it where |
+//! | filter | ids decide it where all is bound, by stored terms, and |
 //! |---|---|
-//! | `?x = <iri>`, `!=`, `IN` of one, `NOT IN` of IRIs | always |
-//! | `sameTerm(?x, ?y)`, its negation | always |
+//! | `?x = <iri>`, `!=`, `IN` of one, `NOT IN` of IRIs | nothing else |
+//! | `sameTerm(?x, ?y)`, its negation | nothing else |
+//! | `bound(?x)`, its negation | also where it may be unbound |
 //! | `?x = ?y`, `?x != ?y` | both hold IRIs and blank nodes alone |
 //! | `?x < 7` and its kin | `?x` holds inline integers, IRIs and blank nodes alone |
-//! | `isIRI`, `isBLANK`, `isLITERAL`, their negations | always, but for a literal that may be a triple term |
+//! | `isIRI`, `isBLANK`, `isLITERAL`, their negations | no literal may be a triple term |
 //! | `&&` of such, and the negation of `\|\|` of such | each is decided |
 
 use crate::expression::{Condition, Kind};
@@ -125,10 +126,15 @@ impl Decided<'_> {
             Condition::Not(operand) => self.add(operand, !is_true)?,
             Condition::And(operands) if is_true => self.add_all(operands, true)?,
             Condition::Or(operands) if !is_true => self.add_all(operands, false)?,
-            Condition::Bound(slot) => {
-                self.tags_of(*slot)?;
+            Condition::Bound(slot) if self.tags_of(*slot).is_some() => {
                 self.decided(*slot, is_true);
             }
+            Condition::Bound(slot) => self.conditions.push(IdCondition::Within {
+                slot: *slot,
+                first: VertexId::UNBOUND,
+                last: VertexId::UNBOUND,
+                is_in: !is_true,
+            }),
             Condition::IsId(slot, id) => self.within(*slot, (*id, *id), is_true)?,
             Condition::IsOneOf(slot, ids) if !is_true || ids.len() == 1 => {
                 for id in ids {

@@ -3,7 +3,7 @@
 use super::Compiler;
 use crate::access::{Access, Accessed};
 use crate::versioned::Layered;
-use query::plan::Step;
+use query::plan::{Estimate, Step};
 use std::ops::Range;
 
 /// Rows of an estimate that are believed.
@@ -16,6 +16,11 @@ impl Compiler<'_, '_, '_> {
         let rows = |at: usize| plan[at].estimate.rows.min(ROWS_MAX);
         let before = at.checked_sub(1).map_or(1.0, rows);
         self.rows = before.max(1.0)..rows(at).max(0.0);
+    }
+
+    /// What is compiled from now on is expected to give as many rows as this says.
+    pub(super) fn leave(&mut self, estimate: &Estimate) {
+        self.rows.end = estimate.rows.clamp(0.0, ROWS_MAX);
     }
 
     /// Each row accesses this of the base's segment.

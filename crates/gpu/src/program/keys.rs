@@ -2,7 +2,7 @@
 
 use crate::spread::PARTS_MAX;
 use explore::Prepared;
-use query::plan::{Action, ConstantId, Node, Scope, Source};
+use query::plan::{Action, ConstantId, Mode, Node, Scope, Source};
 use rdf::Direction;
 use std::ops::Range;
 use store::{GraphView, SegmentKey, Snapshot};
@@ -100,6 +100,14 @@ fn named(action: &Action) -> Option<Vec<(Option<ConstantId>, Direction)>> {
             are_here.then(|| sides.map(|it| (Some(it.predicate), it.direction)).collect())
         }
         Action::Same { .. } | Action::Filter(_) => Some(Vec::new()),
+        Action::Nested {
+            mode: Mode::Inner | Mode::Left | Mode::Semi | Mode::Anti,
+            branches,
+            ..
+        } => {
+            let patterns = branches.iter().flatten().map(|it| named(&it.action));
+            patterns.collect::<Option<Vec<_>>>().map(|all| all.concat())
+        }
         _ => None,
     }
 }

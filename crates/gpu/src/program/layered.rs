@@ -124,6 +124,32 @@ pub(super) fn with_constant(
     together(of_base, went, came)
 }
 
+/// Whether a column is among the keys, where these are images of keys.
+pub(super) fn key(images: &Layered, column: Slot) -> Vec<ProgramCheck> {
+    let key = |image: &Arc<Image>| ProgramCheck::key(image.segment.index, column);
+    let went = images.went.as_ref().map(key);
+    let came = images.came.as_ref().map(key);
+    together(key(&images.base), went, came)
+}
+
+/// That such checks, which belong together, do not hold: what went is of the base, and what came is of neither.
+pub(super) fn none_of(checks: Vec<ProgramCheck>) -> Vec<ProgramCheck> {
+    let opposite = |check: ProgramCheck| {
+        let joins = match check.joins {
+            Joins::And | Joins::Or => Joins::Unless,
+            Joins::Unless => Joins::Or,
+        };
+        check.joined(joins)
+    };
+    let are_corrected = checks.iter().any(|check| check.joins == Joins::Unless);
+    // A row that a check before these refused does not come back by what went.
+    let first = are_corrected.then(ProgramCheck::always);
+    first
+        .into_iter()
+        .chain(checks.into_iter().map(opposite))
+        .collect()
+}
+
 fn together(
     base: ProgramCheck,
     went: Option<ProgramCheck>,

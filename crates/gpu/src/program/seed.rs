@@ -2,12 +2,12 @@
 
 use super::{Arranged, Compiler, Program, ProgramSeed, ProgramStep, Stop, Whose, layered};
 use crate::cache::What;
-use crate::condition::Operand;
+use crate::condition::{Operand, ProgramCheck};
 use crate::error::{GpuError, NotCovered};
 use crate::layout;
 use crate::meet::Met;
 use explore::TagSet;
-use query::plan::{Action, Node, Slot, Step};
+use query::plan::{Action, Mode, Node, Slot, Step};
 use std::sync::Arc;
 
 /// What a plan begins with.
@@ -159,6 +159,21 @@ impl Compiler<'_, '_, '_> {
         })
     }
 
+    /// The one check that a step is, if it is a check of what is known by one.
+    fn only_check(&mut self, step: &Step) -> Result<Option<ProgramCheck>, Stop> {
+        let checks = match step.action {
+            Action::Check {
+                predicate: Node::Constant(_),
+                ..
+            } if self.constants(step)?.is_none() => self.check(step)?,
+            Action::Nested {
+                mode: Mode::Semi, ..
+            } => self.exists(step, true)?.pop().unwrap_or_default(),
+            _ => return Ok(None),
+        };
+        Ok(<[ProgramCheck; 1]>::try_from(checks).ok().map(|[check]| check))
+    }
+
     /// Adds a step of the plan, to the seed while there is nothing behind it, or leaves the program as it is.
     pub(super) fn seed_or_step(
         &mut self,
@@ -167,18 +182,10 @@ impl Compiler<'_, '_, '_> {
         met: &mut Option<(Met, Slot)>,
     ) -> Result<(), Stop> {
         let is_first = program.steps.is_empty();
-        let is_known = matches!(
-            step.action,
-            Action::Check {
-                predicate: Node::Constant(_),
-                ..
-            }
-        );
         let known = self.accesses.len();
-        if let (true, Some((met, column))) = (is_first && is_known, &mut *met)
-            && self.constants(step)?.is_none()
-            && let [check] = &self.check(step)?[..]
-            && met.take(*column, check)
+        if let (true, Some((met, column))) = (is_first, &mut *met)
+            && let Some(check) = self.only_check(step)?
+            && met.take(*column, &check)
         {
             program.slot = step.kept(*column);
             return Ok(());
@@ -186,7 +193,7 @@ impl Compiler<'_, '_, '_> {
         self.accesses.truncate(known);
         self.step((at, step), &mut program.steps)?;
         if let (true, Some((met, column)), [first]) = (is_first, met, &program.steps[..])
-            && let Some(expansion) = &first.expansion
+            && let Some(expansion) = first.expansion.as_ref().filter(|it| !it.keeps)
             && let [branch] = &expansion.branches[..]
             && branch.whose == Whose::Column(*column)
         {

@@ -46,7 +46,8 @@ impl Writer {
                 _ => self.further_at(number, launch),
             };
             put(words, at, &arguments);
-            launches.push((kernel_of(branch, &arguments), at));
+            let keeps = expansion.is_some_and(|expansion| expansion.keeps);
+            launches.push((kernel_of(branch, &arguments, keeps), at));
             if arguments.hubs != 0 {
                 launches.push((Kernel::ExpandHubs, at));
             }
@@ -95,7 +96,9 @@ impl Writer {
             let column = next.column(expansion.into);
             arguments.made = column.map_or(0, |column| column.cells);
             arguments.widens = u32::from(column.is_some() && expansion.widens());
-            arguments.partner = partner_of(branch, &checks, expansion.into);
+            if !expansion.keeps {
+                arguments.partner = partner_of(branch, &checks, expansion.into);
+            }
             if branch.image.longest > self.long_list && arguments.partner == 0 {
                 arguments.hub_level = hub_level;
                 arguments.hubs = self.hubs(launch);
@@ -139,15 +142,16 @@ impl Writer {
 }
 
 /// The kernel that does a step.
-fn kernel_of(branch: Option<&Branch>, arguments: &layout::Step) -> Kernel {
+fn kernel_of(branch: Option<&Branch>, arguments: &layout::Step, keeps: bool) -> Kernel {
     let Some(Branch { image, whose, .. }) = branch else {
         return Kernel::Filter;
     };
     let has_one = image.segment.functional == 1 && matches!(whose, Whose::Column(_));
-    if has_one && arguments.partner == 0 {
-        Kernel::ExpandOne
-    } else {
-        Kernel::Expand
+    match (has_one && arguments.partner == 0, keeps) {
+        (true, false) => Kernel::ExpandOne,
+        (false, false) => Kernel::Expand,
+        (true, true) => Kernel::ExpandOneLeft,
+        (false, true) => Kernel::ExpandLeft,
     }
 }
 
@@ -157,10 +161,11 @@ fn kernel_of(branch: Option<&Branch>, arguments: &layout::Step) -> Kernel {
 fn partner_of(branch: &Branch, checks: &[&ProgramCheck], made: Slot) -> u32 {
     const ROWS_MAX: u64 = i32::MAX as u64;
     let own = branch.image.segment.rows;
-    // One that others correct is none.
+    // One that others make good is none; where they take something away, it is taken away of what has passed.
     let is_alone = |at: usize| {
-        let next = checks.get(at + 1);
-        checks[at].joins == Joins::And && next.is_none_or(|next| next.joins == Joins::And)
+        let mut others = checks[at + 1..].iter().map(|check| check.joins);
+        checks[at].joins == Joins::And
+            && others.find(|joins| *joins != Joins::Unless) != Some(Joins::Or)
     };
     let is_partner = |check: &ProgramCheck| {
         if own.max(check.segment.rows) > ROWS_MAX {

@@ -235,6 +235,43 @@ impl World {
         }
     }
 
+    /// A block over so many variables, and some of its own: mostly of one pattern for each branch.
+    pub fn block(&self, random: &mut Random, variables: &mut usize) -> String {
+        let own = *variables;
+        let pattern = |random: &mut Random, own: usize| {
+            let known = |random: &mut Random| match random.below(10) {
+                0 => text_of(iri(random.pick(&self.vertices).payload())),
+                _ => format!("?v{}", random.below(own.max(1))),
+            };
+            let new = |random: &mut Random| match random.below(10) {
+                0..3 => known(random),
+                _ => format!("?v{own}"),
+            };
+            let predicate = text_of(predicate(random.below(PREDICATES)));
+            let (one, other) = (known(random), new(random));
+            match random.below(2) {
+                0 => format!("{one} {predicate} {other} . "),
+                _ => format!("{other} {predicate} {one} . "),
+            }
+        };
+        let mut text = pattern(random, own);
+        if random.chance(15) {
+            text += &pattern(random, own);
+        }
+        let kind = random.below(6);
+        if kind < 3 {
+            // In the others it is nowhere else.
+            *variables += 1;
+        }
+        match kind {
+            0 | 1 => format!("OPTIONAL {{ {text} }} "),
+            2 => format!("{{ {text} }} UNION {{ {} }} ", pattern(random, own)),
+            3 => format!("FILTER EXISTS {{ {text} }} "),
+            4 => format!("FILTER NOT EXISTS {{ {text} }} "),
+            _ => format!("MINUS {{ {text} }} "),
+        }
+    }
+
     /// A group of patterns that hang together, as text.
     pub fn patterns(&self, random: &mut Random) -> (String, usize) {
         let mut variables = 0;

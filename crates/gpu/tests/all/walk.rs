@@ -6,7 +6,7 @@ use device::cuda::Cuda;
 use device::twin::Twin;
 use explore::{Checksum, Chunk, Environment, Limits, Options, Prepared, Status, Walk, prepare};
 use gpu::{CacheOptions, Gives, Gpu, GpuError, Memory, Over, Section, Traffic};
-use query::plan::{Action, Form, Slot};
+use query::plan::{Action, Form, Mode, Slot};
 use rdf::VertexId;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -32,8 +32,9 @@ pub type Bag = BTreeMap<Vec<VertexId>, u64>;
 struct Share {
     steps: usize,
     covered: usize,
-    /// Filters among the steps that are covered.
+    /// Filters, and steps with blocks, among the steps that are covered.
     filters: usize,
+    blocks: BTreeMap<&'static str, usize>,
     launches: u64,
     /// Queries whose equal rows became one there.
     collapsed: usize,
@@ -165,9 +166,13 @@ fn drain(
 }
 
 pub fn text_of(world: &World, random: &mut Random) -> String {
-    let (mut patterns, variables) = world.patterns(random);
+    let (mut patterns, mut variables) = world.patterns(random);
     while random.chance(30) {
-        patterns += &graphs::filter(random, variables);
+        if random.chance(50) {
+            patterns += &graphs::filter(random, variables);
+        } else {
+            patterns += &world.block(random, &mut variables);
+        }
     }
     let mut one = || random.below(variables.max(1));
     let (left, right) = (one(), one());
@@ -191,6 +196,16 @@ fn together(random: &mut Random, patterns: &str, [left, right]: [usize; 2]) -> S
         ),
         3 => format!("SELECT ?v{left} (SUM(?v{right}) AS ?n) (COUNT(?v{right}) AS ?m) {by}"),
         _ => format!("SELECT ?v{left} (COUNT(*) AS ?n) {by}"),
+    }
+}
+
+fn name_of(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Inner => "UNION",
+        Mode::Left => "OPTIONAL",
+        Mode::Semi => "EXISTS",
+        Mode::Anti => "NOT EXISTS",
+        Mode::Mark(_) => unreachable!("no program has that"),
     }
 }
 
@@ -276,10 +291,12 @@ fn run_query(world: &World, gpu: &Gpu, text: &str, share: &mut Share) {
     share.collapsed += usize::from(section.makes_equal_rows_one());
     share.elsewhere += usize::from(section.device() > 0);
     share.changed += usize::from(section.changes() > 0);
-    let steps = plan.steps[..section.covered()].iter();
-    share.filters += steps
-        .filter(|step| matches!(step.action, Action::Filter(_)))
-        .count();
+    for step in &plan.steps[..section.covered()] {
+        share.filters += usize::from(matches!(step.action, Action::Filter(_)));
+        if let Action::Nested { mode, .. } = &step.action {
+            *share.blocks.entry(name_of(*mode)).or_default() += 1;
+        }
+    }
     let left = plan.steps.len().min(case.prepared.cut()) - section.covered();
     if left > 0 {
         *share
@@ -378,7 +395,7 @@ fn random_queries_are_answered_as_on_the_processor() {
     }
     assert_eq!(share.no_room, 0, "there is room for all");
     let percent = 100 * share.covered / share.steps.max(1);
-    eprintln!("{:#?}", share.ends);
+    eprintln!("{:#?}, blocks: {:?}", share.ends, share.blocks);
     eprintln!(
         "{percent} % of {} steps of patterns on the device, {} filters among them, {} launches; equal rows became one in {} queries, {} looked at changes, of {} others brought the data",
         share.steps, share.filters, share.launches, share.collapsed, share.changed, share.brought
@@ -390,6 +407,11 @@ fn random_queries_are_answered_as_on_the_processor() {
     assert!(
         share.filters >= 20 || seeds_are_few(),
         "filters are made there"
+    );
+    let often = |mode| share.blocks.get(mode).is_some_and(|count| *count >= 20);
+    assert!(
+        ["OPTIONAL", "UNION", "EXISTS", "NOT EXISTS"].into_iter().all(often) || seeds_are_few(),
+        "blocks are walked there"
     );
     assert!(
         share.collapsed >= 10 || seeds_are_few(),
