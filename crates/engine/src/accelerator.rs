@@ -10,9 +10,11 @@
 
 mod door;
 mod report;
+mod sections;
 
 pub use door::{Opened, Opener, Teller};
-pub(crate) use report::{DeviceReport, Stays, Took};
+pub(crate) use report::{DeviceReport, Lately, Stays, Took};
+pub(crate) use sections::SectionDevice;
 
 use crate::budget::{Budget, Pool};
 use door::{Closed, Door, OpenDevice};
@@ -211,7 +213,7 @@ impl Accelerator {
         workers: usize,
     ) -> DeviceReport {
         match self.foreseen(version, prepared, workers) {
-            Ok((covered, why)) => DeviceReport::would(covered, why),
+            Ok((steps, why)) => DeviceReport::would(steps, why),
             Err(stays) => DeviceReport::stayed(&stays, true),
         }
     }
@@ -222,7 +224,7 @@ impl Accelerator {
         version: &Version,
         prepared: &Prepared<'_>,
         workers: usize,
-    ) -> Result<(usize, NotCovered), Stays> {
+    ) -> Result<(Range<usize>, NotCovered), Stays> {
         let plan = prepared.plan();
         self.wants(plan)?;
         if self.offload == Offload::Auto && prepared.chooses_rows() {
@@ -235,11 +237,40 @@ impl Accelerator {
             version: Some(version),
             ..Over::ALL
         };
-        let (outlook, why) = gpu.outlook(prepared, &over).map_err(Stays::Gpu)?;
-        if !self.gains(&outlook, plan, (workers, 1)) {
-            return Err(Stays::Unworthy);
+        let gains = |(outlook, why): (Outlook, NotCovered), workers| {
+            let gains = self.gains(&outlook, plan, (workers, 1));
+            gains
+                .then_some((outlook.first..outlook.covered, why))
+                .ok_or(Stays::Unworthy)
+        };
+        let begun = gpu.outlook(prepared, &over).map_err(Stays::Gpu);
+        let stays = match begun.and_then(|begun| gains(begun, workers)) {
+            Err(stays @ (Stays::Unworthy | Stays::Gpu(GpuError::Nothing { .. }))) => stays,
+            others => return others,
+        };
+        let late = self.late(prepared, workers);
+        let late = late.and_then(|steps| gpu.outlook(prepared, &Over { steps, ..over }).ok());
+        late.and_then(|late| gains(late, 1).ok()).ok_or(stays)
+    }
+
+    /// The steps that come latest to a device where it does not do a plan's first ones: the dearest ones that may be its. `None`: one thread with a
+    /// device for them is not expected to be sooner than so many threads without.
+    pub(crate) fn late(&self, prepared: &Prepared<'_>, threads: usize) -> Option<Range<usize>> {
+        let steps = &prepared.plan().steps;
+        let cost = |steps: &[Step]| -> f64 { steps.iter().map(|step| step.estimate.cost_ns).sum() };
+        let dearest = gpu::stretches(prepared).into_iter().max_by(|one, other| {
+            let [one, other] = [one, other].map(|stretch| cost(&steps[stretch.clone()]));
+            one.total_cmp(&other)
+        })?;
+        if self.offload == Offload::Always {
+            return Some(dearest);
         }
-        Ok((outlook.covered, why))
+        let [all, own] = [cost(steps), cost(&steps[dearest.clone()])];
+        let last = &steps[dearest.end - 1];
+        let cells = last.estimate.rows * last.keep.len() as f64;
+        let tables = steps[dearest.start - 1].estimate.rows * report::OWN_TABLES_A_ROW;
+        let with_device = all - own + report::device_ns(own, cells, tables);
+        (with_device < all / threads.max(1) as f64).then_some(dearest)
     }
 
     fn wants(&self, plan: &Plan) -> Result<(), Stays> {
@@ -261,7 +292,7 @@ impl Accelerator {
         if self.offload == Offload::Auto && prepared.chooses_rows() {
             return Err(Stays::ChoosesRows);
         }
-        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        let turn = self.next_turn();
         let most = longest_wait(&prepared.plan().steps, workers);
         let over = Over {
             version: Some(version),
@@ -271,6 +302,11 @@ impl Accelerator {
         self.patiently(most, asked, prepared, &over, || {
             self.begin_on_any(turn, version, prepared, workers)
         })
+    }
+
+    /// Whose turn it is: a number that grows.
+    fn next_turn(&self) -> usize {
+        self.turn.fetch_add(1, Ordering::Relaxed)
     }
 
     /// How many there are that have images of their own.
@@ -634,9 +670,12 @@ fn expected_ns(outlook: &Outlook, plan: &Plan, parts: u16) -> (f64, f64) {
     let cells = outlook.expected_rows(rows) * outlook.columns as f64 * share;
     let before = outlook.first.checked_sub(1).map(|step| &plan.steps[step]);
     // Each table that is loaded is a launch of its own.
-    let tables = before.map_or(0.0, |step| {
-        step.estimate.rows * report::TABLES_A_ROW * share
-    });
+    let a_row = if parts == 1 {
+        report::OWN_TABLES_A_ROW
+    } else {
+        report::TABLES_A_ROW
+    };
+    let tables = before.map_or(0.0, |step| step.estimate.rows * a_row * share);
     (cost_ns, report::device_ns(cost_ns, cells, tables))
 }
 

@@ -20,7 +20,6 @@
 //! | `sections` | what a plan says of its sections, before and after it was walked |
 //! | [`walk`] | a query, walked over the parts |
 
-mod device;
 mod figures;
 mod found;
 mod member;

@@ -84,7 +84,7 @@ impl Answered {
     pub(crate) fn is_on_device(&self) -> bool {
         self.device
             .as_ref()
-            .is_some_and(|device| device.covered > 0)
+            .is_some_and(|device| !device.steps.is_empty())
     }
 }
 
@@ -273,9 +273,9 @@ impl Query {
             }
             let report = self.foreseen(accelerator);
             outline.device = report.words;
-            if report.covered > 0 {
+            if !report.steps.is_empty() {
                 for (at, step) in outline.steps.iter_mut().enumerate() {
-                    step.is_on_device = Some(at < report.covered);
+                    step.is_on_device = Some(report.steps.contains(&at));
                 }
             }
             return;
@@ -284,12 +284,12 @@ impl Query {
             return;
         };
         outline.device.clone_from(&report.words);
-        if report.covered == 0 {
+        if report.steps.is_empty() {
             return;
         }
         for (at, step) in outline.steps.iter_mut().enumerate() {
-            step.is_on_device = Some(at < report.covered);
-            if at + 1 < report.covered {
+            step.is_on_device = Some(report.steps.contains(&at));
+            if report.steps.contains(&at) && at + 1 < report.steps.end {
                 step.found = None;
             }
         }

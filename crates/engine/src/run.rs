@@ -21,10 +21,12 @@
 
 mod beside_devices;
 pub mod device_runs;
+mod late;
 mod on_device;
 mod parts;
 
 use crate::accelerator::{Accelerator, DeviceReport, Stays};
+use crate::budget::Budget;
 use crate::error::QueryError;
 use crate::federation::Federation;
 use crate::moment::Graph;
@@ -44,6 +46,7 @@ use query::plan::Weight;
 use std::hash::{BuildHasher, RandomState};
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use store::delta::GraphVersion;
@@ -135,10 +138,11 @@ impl Query {
             graph,
             prepared,
             limits,
+            budget: &self.context.budget,
             halt: &halt,
             profiling: self.profiling,
         };
-        let accelerator = self.context.shared.options.accelerator.as_deref();
+        let accelerator = self.context.shared.options.accelerator.as_ref();
         let answered = run.walk(accelerator, self.workers(), consume);
         // The walk's threads have ended, and what comes after them has not.
         halt.halted.store(false, Ordering::Relaxed);
@@ -161,7 +165,7 @@ impl Query {
     /// What would become of it and devices: which steps would be theirs, and why not more. Its plan is prepared for that where a device can tell.
     pub(crate) fn foreseen(&self, accelerator: &Accelerator) -> DeviceReport {
         let unknown = || DeviceReport {
-            covered: 0,
+            steps: 0..0,
             words: accelerator.outlook(&self.plan),
         };
         if !accelerator.can_tell(&self.plan) {
@@ -228,6 +232,8 @@ struct Execution<'r, 'a> {
     graph: &'a Graph,
     prepared: &'r Prepared<'a>,
     limits: Limits<'a>,
+    /// The memory of `limits`.
+    budget: &'r Arc<Budget>,
     halt: &'r Halt<'a>,
     profiling: bool,
 }
@@ -237,7 +243,7 @@ impl<'a> Execution<'_, 'a> {
     /// query without a device is asked none of that.
     fn walk(
         &self,
-        accelerator: Option<&Accelerator>,
+        accelerator: Option<&Arc<Accelerator>>,
         workers: usize,
         consume: &mut Consumer<'_>,
     ) -> Result<Answered, QueryError> {
@@ -253,7 +259,7 @@ impl<'a> Execution<'_, 'a> {
     #[inline(never)]
     fn walk_widely(
         &self,
-        accelerator: Option<&Accelerator>,
+        accelerator: Option<&Arc<Accelerator>>,
         workers: usize,
         consume: &mut Consumer<'_>,
     ) -> Result<Answered, QueryError> {
@@ -280,14 +286,19 @@ impl<'a> Execution<'_, 'a> {
             }
             others => others,
         };
-        let report = begun.map(|(_, begun)| {
-            DeviceReport::stayed(&begun.err().unwrap_or(Stays::Seed), self.profiling)
-        });
-        let profile = match seed {
-            Some(seed) if is_shared && seed.len() > PART_LEN_MIN => {
-                self.shared(workers, &seed, consume)
+        let seed = seed.filter(|seed| is_shared && seed.len() > PART_LEN_MIN);
+        let mut report = None;
+        if let Some((device, begun)) = begun {
+            let mut stays = begun.err().unwrap_or(Stays::Seed);
+            let threads = if seed.is_some() { workers } else { 1 };
+            if let Some(answered) = self.late(device, &mut stays, threads, consume)? {
+                return Ok(answered);
             }
-            _ => self.alone(consume),
+            report = Some(DeviceReport::stayed(&stays, self.profiling));
+        }
+        let profile = match seed {
+            Some(seed) => self.shared(workers, &seed, consume),
+            None => self.alone(consume),
         };
         Ok(Answered {
             profile: profile?,

@@ -45,7 +45,7 @@ pub use ask::{wait, wait_for};
 pub use chunk::{Chunk, Collapse};
 pub use environment::{Arrivals, Clock, Environment, Service, ServiceError};
 pub use error::{MemoryExceeded, StopReason, WalkError};
-pub use execution::offload::{Came, Offloaded, Offloader, Unfinished};
+pub use execution::offload::{Came, Offloaded, OffloadedWalk, Offloader, Unfinished};
 pub use execution::{Execution, Ground, Origin, Ticks};
 pub use given::{GIVEN_ROWS_MAX, GivenTable, Inserted};
 pub use limits::{Limits, MemoryBudget, Stop};

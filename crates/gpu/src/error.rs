@@ -67,9 +67,9 @@ pub enum GpuError {
     #[error(transparent)]
     View(#[from] ViewError),
     /// Not even the plan's beginning is covered.
-    #[error("the device does not begin this plan: of step {step}, {why}")]
+    #[error("the device does not begin this plan: of step {}, {why}", step + 1)]
     Nothing {
-        /// The first step that is not covered.
+        /// The first step that is not covered, counted from 0.
         step: usize,
         /// Why not.
         why: NotCovered,

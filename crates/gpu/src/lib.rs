@@ -44,7 +44,7 @@ pub use need::Need;
 pub use outlook::{Outlook, Over};
 pub use part::OwnPart;
 pub use patience::Patience;
-pub use program::Arranged;
+pub use program::{Arranged, stretches};
 pub use rows::{Piece, Rows};
 pub use section::{Ran, Section};
 

@@ -31,6 +31,7 @@ mod part;
 mod seed;
 
 pub(crate) use keys::keys;
+pub use keys::stretches;
 pub use layered::Arranged;
 pub(crate) use layered::may_spread;
 
@@ -284,7 +285,8 @@ pub(crate) fn compile(
     for (at, step) in steps.iter().enumerate().skip(first) {
         compiler.comes_to(at, plan);
         let known = compiler.accesses.len();
-        let taken = if at >= prepared.cut() {
+        // What looks at rows together does so before rows are loaded, or is no step for a device.
+        let taken = if at >= prepared.cut() && over.steps.start == 0 {
             Err(NotCovered::Cut.into())
         } else {
             compiler.seed_or_step((at, step), &mut program, &mut met)

@@ -5,6 +5,7 @@
 
 mod brought;
 mod changes;
+mod late;
 mod nodes;
 
 use crate::support;
@@ -379,7 +380,10 @@ fn fails_at(call: u64, is_lost: bool, text: &str, query: &str, expected: &[Strin
         rows(&database, query);
         assert_eq!(twin.calls(), calls, "nor called");
     } else {
-        assert!(again.queries > after.queries, "one that works is");
+        assert!(
+            again.queries > after.queries,
+            "call {call} of {query}: one that works is"
+        );
     }
     true
 }
@@ -608,8 +612,9 @@ fn a_configuration_without_a_device_is_none() {
     assert!(Options::from(&config).accelerator.is_none());
 }
 
-/// Of LUBM-1 q1 and q3 are planned to find nothing, and q9, q10 and q11 begin with the predicates of a constant.
+/// Of LUBM-1 q1 and q3 are planned to find nothing, and these begin with the predicates of a constant: a device has what follows.
 const COVERED: [&str; 7] = ["q2", "q4", "q5", "q6", "q7", "q8", "q12"];
+const LATE: [&str; 3] = ["q9", "q10", "q11"];
 
 /// LUBM-1, loaded.
 fn lubm(accelerator: Option<Accelerator>) -> Database {
@@ -646,15 +651,16 @@ fn lubm_has_the_same_answers_there() {
             steps.len(),
             document["device"]
         );
-        let expected = if COVERED.contains(&query.name) {
-            steps.len()
-        } else {
-            0
+        let expected = match query.name {
+            name if COVERED.contains(&name) => steps.len(),
+            name if LATE.contains(&name) => steps.len() - 1,
+            _ => 0,
         };
         assert_eq!(covered, expected, "{}: {said}", query.name);
         if covered > 0 {
             let rows = query.rows(1).expect("somebody counted them");
-            assert_eq!(steps[covered - 1]["found"]["rows"], rows, "{said}");
+            let last = &steps[steps.len() - 1];
+            assert_eq!(last["found"]["rows"], rows, "{said}");
         }
         (all, there) = (all + steps.len(), there + covered);
     }
@@ -662,7 +668,8 @@ fn lubm_has_the_same_answers_there() {
     let DeviceFigures {
         queries, failures, ..
     } = figures(&beside);
-    assert_eq!((queries, failures), (2 * COVERED.len() as u64, 0));
+    let came = (COVERED.len() + LATE.len()) as u64;
+    assert_eq!((queries, failures), (2 * came, 0));
     for name in ["q1", "q3"] {
         let query = QUERIES.iter().find(|query| query.name == name);
         what_is_proven_empty_is_walked_there(&beside, query.expect("there is one").text);

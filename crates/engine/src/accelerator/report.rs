@@ -5,6 +5,7 @@
 use super::Begun;
 use gpu::{GpuError, NotCovered, Section};
 use std::fmt::{self, Write};
+use std::ops::Range;
 
 /// Expected nanoseconds on one thread from which a query is worth a launch, by the plan's estimates: some thirty times what
 /// launching and reading costs.
@@ -20,8 +21,10 @@ pub(super) fn device_ns(cost_ns: f64, cells: f64, tables: f64) -> f64 {
 /// Nanoseconds of a launch and of what it waits for.
 const LAUNCH_NS: f64 = 5e4;
 
-/// Tables in which rows come from other nodes, for each row: those between sections have some thousand.
+/// Tables in which rows come, for each row: from other nodes, where those between sections have some thousand, and from first steps that were
+/// walked here.
 pub(super) const TABLES_A_ROW: f64 = 1.0 / 4096.0;
+pub(super) const OWN_TABLES_A_ROW: f64 = 1.0 / (1 << 20) as f64;
 
 /// Why a query stays on the processors.
 #[derive(Debug)]
@@ -68,11 +71,11 @@ impl fmt::Display for Stays {
     }
 }
 
-/// What became of a run's beginning.
+/// What became of a run and devices.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeviceReport {
-    /// Steps that were the device's, from the first on.
-    pub(crate) covered: usize,
+    /// Steps that were the device's.
+    pub(crate) steps: Range<usize>,
     /// For people; `None`: the run was not profiled.
     pub(crate) words: Option<String>,
 }
@@ -82,17 +85,41 @@ impl DeviceReport {
     pub(crate) fn stayed(stays: &Stays, is_profiled: bool) -> DeviceReport {
         let is_worded = is_profiled && !matches!(stays, Stays::Never);
         DeviceReport {
-            covered: 0,
+            steps: 0..0,
             words: is_worded.then(|| format!("not asked: {stays}")),
         }
     }
 
-    /// Of one that would begin on a device.
-    pub(crate) fn would(covered: usize, why: NotCovered) -> DeviceReport {
-        let what = format!("would be asked for steps 1 to {covered}");
+    /// Of one that would begin on a device, or come to it.
+    pub(crate) fn would(steps: Range<usize>, why: NotCovered) -> DeviceReport {
+        let what = format!("would be asked for {}", named(&steps));
         DeviceReport {
-            covered,
-            words: Some(with_why(what, covered, why)),
+            words: Some(with_why(what, steps.end, why)),
+            steps,
+        }
+    }
+
+    /// Of one whose first steps were walked before.
+    pub(crate) fn came_late(lately: &Lately<'_>, is_profiled: bool) -> DeviceReport {
+        let words = || {
+            let Lately {
+                steps,
+                launches,
+                has_failed,
+                stays,
+            } = lately;
+            let plural = if *launches == 1 { "" } else { "es" };
+            let what = format!("{}, {launches} launch{plural}", named(steps));
+            let failed = if *has_failed {
+                "; it failed, and the processors went on"
+            } else {
+                ""
+            };
+            format!("{what}{failed}; those before on the processors: {stays}")
+        };
+        DeviceReport {
+            words: is_profiled.then(words),
+            steps: lately.steps.clone(),
         }
     }
 
@@ -102,7 +129,7 @@ impl DeviceReport {
         let words = || {
             let Took { rows, launches, .. } = took;
             let plural = if *launches == 1 { "" } else { "es" };
-            let mut what = format!("steps 1 to {covered}, {rows} rows");
+            let mut what = format!("{}, {rows} rows", named(&(0..covered)));
             if section.makes_equal_rows_one() {
                 let _ = write!(what, " ({} without equal ones)", took.read);
             }
@@ -120,9 +147,17 @@ impl DeviceReport {
             with_why(what, covered, section.why())
         };
         DeviceReport {
-            covered,
             words: is_profiled.then(words),
+            steps: 0..covered,
         }
+    }
+}
+
+/// Steps as people count them.
+fn named(steps: &Range<usize>) -> String {
+    match (steps.start, steps.end) {
+        (first, end) if first + 1 == end && first > 0 => format!("step {end}"),
+        (first, end) => format!("steps {} to {end}", first + 1),
     }
 }
 
@@ -132,6 +167,16 @@ fn with_why(what: String, covered: usize, why: NotCovered) -> String {
         NotCovered::End => what,
         why => format!("{what}; step {} on the processors: {why}", covered + 1),
     }
+}
+
+/// What a device did of a query that came to it late.
+pub(crate) struct Lately<'l> {
+    pub(crate) steps: Range<usize>,
+    pub(crate) launches: u64,
+    /// Whether it has not done all of them.
+    pub(crate) has_failed: bool,
+    /// Why the query did not begin there.
+    pub(crate) stays: &'l Stays,
 }
 
 /// What of a run was devices'.

@@ -7,10 +7,9 @@
 //!
 //! Dropped, all threads end: pollers are woken, workers look at `is_over`.
 
-use super::device::PartDevice;
 use super::spans::{Spans, dated};
 use super::{NodeOptions, PartNode};
-use crate::accelerator::Accelerator;
+use crate::accelerator::{Accelerator, SectionDevice};
 use crate::budget::{Budget, Pool};
 use crate::federation::{Federation, ServiceClient};
 use crate::options::Options;
@@ -66,7 +65,7 @@ pub struct PartHost {
     /// Devices, and which of them is for the node.
     device: Option<(Arc<Accelerator>, usize)>,
     /// It, once the node has its part.
-    part_device: OnceLock<Arc<PartDevice>>,
+    part_device: OnceLock<Arc<SectionDevice>>,
     signal: Signal,
     workers: usize,
 }
@@ -120,8 +119,8 @@ impl PartHost {
         kind: Option<VertexId>,
     ) {
         let device = self.device.as_ref();
-        let device =
-            device.and_then(|(all, number)| PartDevice::new((all, *number), part, placed, kind));
+        let device = device
+            .and_then(|(all, number)| SectionDevice::of_part((all, *number), part, placed, kind));
         if let Some(device) = device {
             let _ = self.part_device.set(Arc::new(device));
         }

@@ -76,7 +76,7 @@ pub enum Unfinished {
 
 /// What of a section stands before what is walked here.
 struct Before<'p, 'a, V, L> {
-    offloader: &'a dyn Offloader,
+    offloader: &'p dyn Offloader,
     prepared: &'p Prepared<'a>,
     views: Views<'a, V>,
     lexicon: &'a L,
@@ -117,7 +117,7 @@ struct Piece {
 /// See the head of this file.
 ///
 /// Who does the first steps of a table is let go when that is done: a device has room for few.
-pub(crate) struct OffloadedWalk<'p, 'a, V, L> {
+pub struct OffloadedWalk<'p, 'a, V, L> {
     before: Before<'p, 'a, V, L>,
     doer: Doer<'p, 'a, V, L>,
     /// The walk of what was pushed and nobody else did, while it has nothing to do.
@@ -135,8 +135,10 @@ pub(crate) struct OffloadedWalk<'p, 'a, V, L> {
 
 impl<'p, 'a, V: GraphView, L: Lexicon> OffloadedWalk<'p, 'a, V, L> {
     /// A walk of these steps, if somebody does the first of them.
-    pub(crate) fn begun(
-        offloader: &'a dyn Offloader,
+    ///
+    /// Those behind the plan's first are walked over rows that are [pushed](OffloadedWalk::push).
+    pub fn begun(
+        offloader: &'p dyn Offloader,
         prepared: &'p Prepared<'a>,
         (views, lexicon): (Views<'a, V>, &'a L),
         limits: Limits<'a>,
@@ -188,7 +190,8 @@ impl<'p, 'a, V: GraphView, L: Lexicon> OffloadedWalk<'p, 'a, V, L> {
         })
     }
 
-    pub(crate) fn next(&mut self, out: &mut Chunk) -> Result<Status, WalkError> {
+    /// Fills `out` as [`Walk::next`] does; [`Status::Starved`]: it wants to be pushed rows, or told that there are none.
+    pub fn next(&mut self, out: &mut Chunk) -> Result<Status, WalkError> {
         let mut has_gone_on = false;
         loop {
             match self.rest.next(out)? {
@@ -341,7 +344,8 @@ impl<'p, 'a, V: GraphView, L: Lexicon> OffloadedWalk<'p, 'a, V, L> {
         Ok(())
     }
 
-    pub(crate) fn push(&mut self, rows: &mut Chunk) -> Result<(), WalkError> {
+    /// Gives it more rows, taken out of `rows`, when it has asked for them. Asserts that its steps have input.
+    pub fn push(&mut self, rows: &mut Chunk) -> Result<(), WalkError> {
         assert!(
             self.before.seed.is_none() && rows.counts().is_none(),
             "a plan's first steps have no input, and each row of others stands for itself"
@@ -380,29 +384,36 @@ impl<'p, 'a, V: GraphView, L: Lexicon> OffloadedWalk<'p, 'a, V, L> {
         }
     }
 
-    pub(crate) fn end_input(&mut self) {
+    /// There are no more rows.
+    pub fn end_input(&mut self) {
         self.has_ended = true;
         if let Doer::Here(walk) = &mut self.doer {
             walk.end_input();
         }
     }
 
-    pub(crate) fn is_satisfied(&self) -> bool {
+    /// Whether it wants no more rows, whatever they are.
+    pub fn is_satisfied(&self) -> bool {
         self.rest.is_satisfied()
     }
 
+    /// The step behind the last one that somebody else does.
+    pub fn covered(&self) -> usize {
+        self.before.covered
+    }
+
     /// How often somebody else was set to work.
-    pub(crate) fn strips(&self) -> u64 {
+    pub fn strips(&self) -> u64 {
         self.strips
     }
 
     /// Rows that are best pushed at once.
-    pub(crate) fn rows_wanted(&self) -> u64 {
+    pub fn rows_wanted(&self) -> u64 {
         self.rows_max
     }
 
     /// The counters of all steps; those of what somebody else did are with the last step of that.
-    pub(crate) fn profile(&self) -> Vec<StepProfile> {
+    pub fn profile(&self) -> Vec<StepProfile> {
         let mut all = self.did.clone();
         let doing = match &self.doer {
             Doer::Here(walk) => Some(walk),

@@ -1,8 +1,9 @@
 //! Which segments a plan's steps name, before anything is known of them.
 
+use crate::layout;
 use crate::spread::PARTS_MAX;
-use explore::Prepared;
-use query::plan::{Action, ConstantId, Mode, Node, Scope, Source};
+use explore::{Prepared, TagSet};
+use query::plan::{Action, ConstantId, Mode, Node, Scope, Source, Step};
 use rdf::Direction;
 use std::ops::Range;
 use store::{GraphView, SegmentKey, Snapshot};
@@ -15,7 +16,7 @@ pub(crate) fn keys(
     (steps, may_spread): (Range<usize>, bool),
 ) -> Vec<SegmentKey> {
     let plan = &prepared.plan().steps;
-    let end = steps.end.min(plan.len()).min(prepared.cut());
+    let end = steps.end.min(plan.len());
     let mut keys: Vec<SegmentKey> = Vec::new();
     let mut may_spread = may_spread;
     for (at, step) in plan.iter().enumerate().take(end).skip(steps.start) {
@@ -51,6 +52,42 @@ pub(crate) fn keys(
         }
     }
     keys
+}
+
+/// Stretches of a plan's steps, each as long as may be, that a device may do over rows that are [loaded](crate::Section::load), by what kinds of steps they
+/// are: without the plan's first step, and before rows have an order, which a device does not keep. One of them may turn out to be none of a device's.
+pub fn stretches(prepared: &Prepared<'_>) -> Vec<Range<usize>> {
+    let steps = &prepared.plan().steps;
+    let mut orders = steps.iter();
+    let end = orders.position(|step| matches!(step.action, Action::Order { .. }));
+    let end = end.unwrap_or(steps.len());
+    let may_be = |at: &usize| match &steps[*at].action {
+        Action::ExpandKeys { .. } => false,
+        Action::Filter(_) => prepared.on_ids(*at, &|_| TagSet::STORED).is_some(),
+        action => named(action).is_some(),
+    };
+    let mut stretches: Vec<Range<usize>> = Vec::new();
+    for at in (1..end).filter(may_be) {
+        match stretches.last_mut().filter(|stretch| stretch.end == at) {
+            Some(stretch) => stretch.end += 1,
+            None => stretches.push(at..at + 1),
+        }
+    }
+    for stretch in &mut stretches {
+        // Of what is loaded nothing is known, so ids decide no filter of it.
+        let mut filters = steps[stretch.clone()].iter();
+        let is_filter = |step: &Step| matches!(step.action, Action::Filter(_));
+        stretch.start = filters
+            .position(|step| !is_filter(step))
+            .map_or(stretch.end, |filters| stretch.start + filters);
+    }
+    stretches.retain(|stretch| {
+        let columns = 1..=layout::COLUMNS;
+        !stretch.is_empty()
+            && stretch.start > 0
+            && columns.contains(&prepared.columns_before(stretch.start).len())
+    });
+    stretches
 }
 
 /// The predicates of a step, any where none is said, with the direction in which it asks for them; `None`: no program has such a step.

@@ -137,9 +137,6 @@ impl Compiler<'_, '_, '_> {
 
     /// Rows that are loaded, as they come to this step.
     pub(super) fn loaded(&mut self, step: usize) -> Result<PlanSeed, Stop> {
-        if self.prepared.cut() <= step {
-            return Err(NotCovered::Cut.into());
-        }
         let columns = self.prepared.columns_before(step).to_vec();
         if columns.is_empty() {
             return Err(NotCovered::Shape.into());
@@ -171,7 +168,9 @@ impl Compiler<'_, '_, '_> {
             } => self.exists(step, true)?.pop().unwrap_or_default(),
             _ => return Ok(None),
         };
-        Ok(<[ProgramCheck; 1]>::try_from(checks).ok().map(|[check]| check))
+        Ok(<[ProgramCheck; 1]>::try_from(checks)
+            .ok()
+            .map(|[check]| check))
     }
 
     /// Adds a step of the plan, to the seed while there is nothing behind it, or leaves the program as it is.

@@ -410,7 +410,10 @@ fn random_queries_are_answered_as_on_the_processor() {
     );
     let often = |mode| share.blocks.get(mode).is_some_and(|count| *count >= 5);
     assert!(
-        ["OPTIONAL", "UNION", "EXISTS", "NOT EXISTS"].into_iter().all(often) || seeds_are_few(),
+        ["OPTIONAL", "UNION", "EXISTS", "NOT EXISTS"]
+            .into_iter()
+            .all(often)
+            || seeds_are_few(),
         "blocks are walked there"
     );
     assert!(

@@ -1,4 +1,6 @@
-//! A node's device: it walks the first steps of sections whose lists are all in the node's part.
+//! Sections of plans on a device: over a node's part of a graph, or over rows that the processors made.
+//!
+//! A node's device walks the first steps of sections whose lists are all in the node's part:
 //!
 //! ```text
 //!  section 0     the part's own keys, or members of a class --> strips on the device --> rows --> walked on, then to their owners
@@ -11,8 +13,10 @@
 //!
 //! A worker of the node waits for its device: for a strip, two milliseconds or so. Between two of them others have their turn, as between two calls of
 //! a walk.
+//!
+//! Over a whole graph a query whose first steps no device does comes to it so later (`run::late`).
 
-use crate::accelerator::{Accelerator, Begun, NAP, PATIENCE};
+use super::{Accelerator, Begun, NAP, PATIENCE, Stays};
 use crate::run::chunk_of;
 use cluster::host::HomeSection;
 use explore::{
@@ -22,8 +26,8 @@ use gpu::{GpuError, OwnPart, Ran};
 use query::plan::Plan;
 use rdf::{NodeCause, NodeError, Placement, VertexId};
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use store::delta::Version;
 use store::view::ViewError;
@@ -35,64 +39,104 @@ const STRIP_NS: f64 = 2e6;
 type Memory = Arc<dyn MemoryBudget + Send>;
 
 /// See the head of this file.
-pub(super) struct PartDevice {
+pub(crate) struct SectionDevice {
     accelerator: Arc<Accelerator>,
     /// Which of its devices.
     number: usize,
-    /// The node's part, of which there are no changes.
-    part: Version,
+    /// The whole graph, or the node's part, of which there are no changes.
+    graph: Version,
+    part: Option<PartOf>,
+}
+
+/// Whose part of a graph it is.
+struct PartOf {
     node: u16,
     placement: Placement,
     kind: Option<VertexId>,
 }
 
-impl PartDevice {
+impl SectionDevice {
     /// One of these devices for a node; `None`: there are not as many.
-    pub(super) fn new(
+    pub(crate) fn of_part(
         (accelerator, number): (&Arc<Accelerator>, usize),
         part: Version,
         (node, placement): (u16, &Placement),
         kind: Option<VertexId>,
-    ) -> Option<PartDevice> {
-        (number < accelerator.devices()).then(|| PartDevice {
+    ) -> Option<SectionDevice> {
+        (number < accelerator.devices()).then(|| SectionDevice {
             accelerator: Arc::clone(accelerator),
             number,
-            part,
-            node,
-            placement: placement.clone(),
-            kind,
+            graph: part,
+            part: Some(PartOf {
+                node,
+                placement: placement.clone(),
+                kind,
+            }),
         })
     }
 
+    /// The one whose turn it is, over a whole graph.
+    pub(crate) fn of_graph(accelerator: &Arc<Accelerator>, graph: Version) -> SectionDevice {
+        SectionDevice {
+            accelerator: Arc::clone(accelerator),
+            number: accelerator.next_turn() % accelerator.devices(),
+            graph,
+            part: None,
+        }
+    }
+
     /// It, for a section of a plan that may be worth it.
-    pub(super) fn offloader(
+    pub(crate) fn offloader(
         self: &Arc<Self>,
         plan: &Plan,
         section: HomeSection,
         memory: &Memory,
     ) -> Option<Box<dyn Offloader>> {
-        self.accelerator.is_for_sections_of(plan).then(|| {
-            let of_section: Box<dyn Offloader> = Box::new(OfSection {
-                device: Arc::clone(self),
-                section,
-                memory: Arc::clone(memory),
-                so_far: Arc::default(),
-            });
-            of_section
-        })
+        let is_wanted = self.accelerator.is_for_sections_of(plan);
+        is_wanted.then(|| Box::new(self.for_section(section, memory)) as Box<dyn Offloader>)
+    }
+
+    /// It, for a section.
+    pub(crate) fn for_section(
+        self: &Arc<Self>,
+        section: HomeSection,
+        memory: &Memory,
+    ) -> OfSection {
+        OfSection {
+            device: Arc::clone(self),
+            section,
+            memory: Arc::clone(memory),
+            so_far: Arc::default(),
+        }
     }
 }
 
-struct OfSection {
-    device: Arc<PartDevice>,
+/// A device and a section.
+pub(crate) struct OfSection {
+    device: Arc<SectionDevice>,
     section: HomeSection,
     memory: Memory,
     so_far: Arc<SoFar>,
 }
 
+impl OfSection {
+    /// Why it was not begun, where it was not, the last time.
+    pub(crate) fn stays(&self) -> Option<Stays> {
+        let stays = self.so_far.stays.lock();
+        stays.unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Whether the device has failed at it.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.so_far.has_failed.load(Ordering::Relaxed)
+    }
+}
+
 /// What is known of a section from its tables before.
 #[derive(Default)]
 struct SoFar {
+    /// Why the device did not begin it.
+    stays: Mutex<Option<Stays>>,
     /// Whether somebody has tried to begin it.
     is_tried: AtomicBool,
     /// Whether a strip of it was walked.
@@ -116,19 +160,28 @@ impl Offloader for OfSection {
             return None;
         }
         let goes_on = so_far.is_tried.swap(true, Ordering::Relaxed);
-        let owns = |vertex: VertexId| device.placement.owner(vertex) == device.node;
-        let nodes = device.placement.nodes();
+        let of = device.part.as_ref();
+        let nodes = of.map_or(1, |of| of.placement.nodes());
+        let owns = |vertex: VertexId| of.is_none_or(|of| of.placement.owner(vertex) == of.node);
         let part = (nodes > 1).then_some(OwnPart {
             owns: &owns,
-            in_pieces: device.kind,
+            in_pieces: of.and_then(|of| of.kind),
             takes_pieces: self.section.takes_members,
             at: self.section.column,
         });
-        let of = (device.number, &device.part);
-        let begun = device
-            .accelerator
-            .begin_section(of, prepared, (steps, part), (nodes, goes_on));
-        let mut begun = begun.ok()?;
+        let asked = (device.number, &device.graph);
+        let begun =
+            device
+                .accelerator
+                .begin_section(asked, prepared, (steps, part), (nodes, goes_on));
+        let mut begun = match begun {
+            Ok(begun) => begun,
+            Err(why) => {
+                let stays = so_far.stays.lock();
+                *stays.unwrap_or_else(PoisonError::into_inner) = Some(why);
+                return None;
+            }
+        };
         let is_seed = |seed| begun.section.arranged().is_none() && begun.section.seeds() == seed;
         if !seed.is_none_or(is_seed) {
             return None;
@@ -167,7 +220,7 @@ struct Strip {
 /// A section's first steps under way.
 struct OnDevice {
     begun: Begun,
-    device: Arc<PartDevice>,
+    device: Arc<SectionDevice>,
     so_far: Arc<SoFar>,
     memory: Memory,
     bytes: u64,
@@ -238,8 +291,9 @@ impl OnDevice {
     }
 
     fn lost(&self, error: &GpuError) -> WalkError {
+        let part = self.device.part.as_ref();
         let error = NodeError {
-            node: self.device.node,
+            node: part.map_or(0, |of| of.node),
             cause: NodeCause::Device,
             what: format!("its device failed while its rows were read: {error}"),
         };
