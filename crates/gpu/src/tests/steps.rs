@@ -140,7 +140,12 @@ pub(super) struct Asked<'t> {
     number: u32,
     /// Whether what is made has 8 bytes, whatever the segment has.
     widens: bool,
+    /// Whether a row with an empty list is kept, with an unbound cell.
+    keeps: bool,
 }
+
+/// A cell that is not bound.
+const UNBOUND: u64 = u64::MAX;
 
 impl<'t> Asked<'t> {
     /// One that keeps all columns and has room for just the rows that come.
@@ -154,6 +159,7 @@ impl<'t> Asked<'t> {
             room: Room::Spare(0),
             number: 4,
             widens: false,
+            keeps: false,
         }
     }
 
@@ -183,6 +189,11 @@ impl<'t> Asked<'t> {
                 Some((edges, Whose::Key(key))) => key.map_or(&[][..], |key| &edges.lists[key]),
                 None => &[0],
             };
+            let made = if made.is_empty() && self.keeps {
+                &[UNBOUND]
+            } else {
+                made
+            };
             for &made in made {
                 if self.holds(&row, made) {
                     let kept = row.iter().zip(&self.kept).filter(|(_, kept)| **kept);
@@ -208,11 +219,14 @@ impl<'t> Asked<'t> {
         let arguments = self.arguments(rig, capacity);
         let is_of_column = arguments.from < CONSTANT && arguments.partner == 0;
         let has_one = arguments.segment.functional == 1 && is_of_column;
-        let kernel = match self.expansion {
-            // Both do lists of one.
-            Some(_) if has_one && !self.number.is_multiple_of(3) => Kernel::ExpandOne,
-            Some(_) => Kernel::Expand,
-            None => Kernel::Filter,
+        // Both do lists of one.
+        let by_one = has_one && !self.number.is_multiple_of(3);
+        let kernel = match (&self.expansion, by_one, self.keeps) {
+            (Some(_), true, false) => Kernel::ExpandOne,
+            (Some(_), true, true) => Kernel::ExpandOneLeft,
+            (Some(_), false, false) => Kernel::Expand,
+            (Some(_), false, true) => Kernel::ExpandLeft,
+            (None, ..) => Kernel::Filter,
         };
         rig.run(kernel, grid, &arguments);
         let level: Level = rig.read(arguments.output, 1)[0];
@@ -283,13 +297,16 @@ impl<'t> Asked<'t> {
         }
         // With a partner as well as without.
         let is_and = |at: usize| step.check[at].joins == Joins::And as u32;
+        let is_or = |at: usize| step.check[at].joins == Joins::Or as u32;
         let is_partner = |&at: &usize| {
             let check = &step.check[at];
-            let is_alone = is_and(at) && (at + 1 >= self.checks.len() || is_and(at + 1));
+            let others = at + 1..self.checks.len();
+            let mut others = others.take_while(|&other| !is_and(other));
+            let is_alone = is_and(at) && !others.any(is_or);
             let finds_made = check.right == MADE && check.left < COLUMNS as u32;
             check.kind == CheckKind::Edge as u32 && finds_made && is_alone
         };
-        if self.expansion.is_some() && self.number.is_multiple_of(2) {
+        if self.expansion.is_some() && self.number.is_multiple_of(2) && !self.keeps {
             let place = (0..self.checks.len()).find(is_partner);
             step.partner = place.map_or(0, |place| place as u32 + 1);
         }
@@ -473,7 +490,8 @@ fn run_random(seed: u64, rows: usize, is_expansion: bool) {
         _ => Room::Spare(0),
     };
     asked.number = random.below(9) as u32;
-    asked.widens = random.chance(30);
+    asked.keeps = is_expansion && random.chance(25);
+    asked.widens = asked.keeps || random.chance(30);
     asked.run(&rig, *random.pick(&[1, 2, 3, 7]));
 }
 
@@ -511,6 +529,9 @@ fn lists_cross_the_rounds_of_a_block() {
             let mut asked = Asked::all(&table);
             let edges = Edges::new(&mut random, keys, lists);
             asked.expansion = Some((edges, Whose::Column(0)));
+            asked.run(&rig, 2);
+            // Every third vertex but the hub has no list.
+            (asked.keeps, asked.widens) = (true, true);
             asked.run(&rig, 2);
             asked.room = Room::Short(1);
             asked.run(&rig, 2);

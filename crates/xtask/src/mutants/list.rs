@@ -79,8 +79,44 @@ pub(super) const MUTANTS: &[Mutant] = &[
     of(
         "a code where an id is to be",
         WALK,
-        "        if (step.widens)\n",
-        "        if (step.widens && neighbours.wide)\n",
+        "        } else if (step.widens)\n",
+        "        } else if (step.widens && neighbours.wide)\n",
+    ),
+    of(
+        "a row without a neighbour is dropped",
+        WALK,
+        "    if (KEEPS && found.from == found.to) return {ABSENT, ABSENT + 1};\n",
+        "",
+    ),
+    of(
+        "the same where each row has one at most",
+        WALK,
+        "            else if (!KEEPS)\n",
+        "            else\n",
+    ),
+    of(
+        "what is not bound is read of the segment",
+        WALK,
+        "        if (KEEPS && round.edge[one] == ABSENT) {\n",
+        "        if (false) {\n",
+    ),
+    of(
+        "what is not bound is looked for in the segment",
+        WALK,
+        "    if (KEEPS && edge == ABSENT) {\n",
+        "    if (false) {\n",
+    ),
+    of(
+        "what is not bound passes as an id",
+        WALK,
+        "        made = ABSENT;\n",
+        "        made = 0;\n",
+    ),
+    of(
+        "a cell that nobody wants is written",
+        WALK,
+        "            if (step.made) reinterpret_cast<u64*>(step.made)[at] = ABSENT;\n",
+        "            reinterpret_cast<u64*>(step.made)[at] = ABSENT;\n",
     ),
     of(
         "a branch goes on where the one before ended",
