@@ -379,14 +379,14 @@ pub(super) const MUTANTS: &[Mutant] = &[
     of(
         "a row with one neighbour that has none",
         WALK,
-        "if (round.edge[one] == ABSENT) continue;\n            u64 made",
-        "u64 made",
+        "            if (round.edge[one] != ABSENT)\n                made =",
+        "            if (true)\n                made =",
     ),
     of(
         "what the shorter list gives is not sought in the other",
         WALK,
-        "if (other == ABSENT) return ABSENT;",
-        "if (other == ABSENT) return edge;",
+        "if (other == ABSENT) return false;",
+        "if (other == ABSENT) return true;",
     ),
     of(
         "a row of the partner's segment for one of the step's",
