@@ -5,7 +5,7 @@
 //! ```
 //!
 //! A device begins with lists and keys alone. So a plan that begins with a path, a table of values, a `BIND`, or a `UNION` was walked here to its end, be
-//! what follows as heavy as it may; of 772 queries of public projects every sixth begins so. A path to one class, say, gives some hundred rows in a
+//! what follows as heavy as it may; of 772 queries of public projects 124 begin so. A path to one class, say, gives some hundred rows in a
 //! microsecond each, and millions come of them.
 //!
 //! All of this is one thread's. So it is done where its first and last steps, walked on one thread, and a device's in between are expected to take less than the threads
