@@ -589,7 +589,7 @@ pub struct Stats {
     /// Print what the planner knows, as JSON: `query --statistics` plans by it
     #[arg(long, conflicts_with = "json")]
     pub planner: bool,
-    /// Of the parts of a directory, or of a store that is cut into parts, with so many nodes of this process
+    /// With --planner: of the parts of a directory, or of a store that is cut into parts, with so many nodes of this process
     #[arg(long, value_name = "N", requires = "planner")]
     pub nodes: Option<u16>,
 }

@@ -55,6 +55,18 @@ fn a_malformed_statement_is_named_and_stops_the_load() {
     assert!(!fresh.join("CURRENT").exists());
 }
 
+/// A store where files are wanted is named as one.
+#[test]
+fn a_directory_is_no_file_and_perhaps_a_store() {
+    let folder = folder();
+    let store = folder.path().join("store");
+    load(&store, &[&write(folder.path(), "good.nt", GOOD)]);
+    let store = text(&store);
+    let said = &["it is a directory", "--location"];
+    fails(&["serve", store], 2, said);
+    fails(&["query", "--data", store, "-q", "ASK {}"], 2, said);
+}
+
 /// Nothing is loaded into parts that are there, so nothing takes their place unless that is said.
 #[test]
 fn parts_that_are_there_are_not_replaced_by_a_load() {

@@ -594,7 +594,7 @@ pub fn listener(answers: Vec<String>) -> (String, Receiver<String>) {
 }
 
 /// The same, which does not listen before so long.
-fn listener_after(pause: Duration, answers: Vec<String>) -> (String, Receiver<String>) {
+pub fn listener_after(pause: Duration, answers: Vec<String>) -> (String, Receiver<String>) {
     let bound = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let address = bound.local_addr().expect("it is bound");
     let url = format!("http://{address}");

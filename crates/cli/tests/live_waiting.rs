@@ -1,9 +1,26 @@
 //! Pushes to a server that has no room, for now or at all, and to one that is not there: against a listener that says what a test needs.
 
 use crate::common;
-use crate::live::{LIKES, account, answer, line, listener};
+use crate::live::{LIKES, account, answer, line, listener, listener_after};
 
 use common::{run, run_with_input};
+use std::time::Duration;
+
+/// Who follows a query of a server that is being started waits a second until somebody listens, as all others do.
+#[test]
+fn who_follows_waits_until_somebody_listens() {
+    for asked in [
+        &["subscribe", "likes"][..],
+        &["subscribe", "-q", "SELECT * { ?s ?p ?o }"],
+    ] {
+        let said = answer("404 Not Found", "there is no such thing");
+        let (url, _requests) = listener_after(Duration::from_millis(300), vec![said]);
+        let run = run(&[asked, &["--endpoint", &url]].concat());
+        assert_ne!(run.code, Some(0));
+        assert!(run.errors.contains("404"), "{}", run.errors);
+        assert!(!run.errors.contains("cannot connect"), "{}", run.errors);
+    }
+}
 
 #[test]
 fn what_has_no_room_is_sent_again_in_parts() {

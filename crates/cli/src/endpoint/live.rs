@@ -217,16 +217,16 @@ impl Endpoint {
     }
 
     /// The reports of a query behind this number as Server-Sent Events, without end. A read fails while `is_stopped` says
-    /// so, and goes on afterwards.
+    /// so, and goes on afterwards. At the first time it is waited a second until somebody listens; who asks again waits for that himself.
     pub fn reports(
         &self,
         name: &str,
-        seen: u64,
+        (seen, is_first): (u64, bool),
         is_stopped: impl Fn() -> bool + Send + Sync + 'static,
     ) -> Result<ReportBytes, Refusal> {
         let endpoint = self.beside(&format!("{}/reports", query_place(name)));
         let seen = HeaderValue::from(seen);
-        endpoint.events(bare(Method::GET), Some(seen), is_stopped)
+        endpoint.events((bare(Method::GET), is_first), Some(seen), is_stopped)
     }
 
     /// The answer of a `SELECT` as it is now, as a document of SPARQL's JSON results.
@@ -242,26 +242,30 @@ impl Endpoint {
     pub fn changes(
         &self,
         text: &str,
-        seen: Option<&str>,
+        (seen, is_first): (Option<&str>, bool),
         is_stopped: impl Fn() -> bool + Send + Sync + 'static,
     ) -> Result<ReportBytes, Refusal> {
         let message = message("application/sparql-query", Sent::Text(text.to_owned()));
         // An id that the server gave is a header's value.
         let seen = seen.and_then(|id| HeaderValue::from_str(id).ok());
-        self.beside(LIVE).events(message, seen, is_stopped)
+        self.beside(LIVE)
+            .events((message, is_first), seen, is_stopped)
     }
 
     fn events(
         mut self,
-        mut message: Message,
+        (mut message, is_first): (Message, bool),
         seen: Option<HeaderValue>,
         is_stopped: impl Fn() -> bool + Send + Sync + 'static,
     ) -> Result<ReportBytes, Refusal> {
         let last_id = HeaderName::from_static("last-event-id");
         self.headers.extend(seen.map(|seen| (last_id, seen)));
         EVENTS.clone_into(&mut message.accept);
-        // Whoever follows connects again and again.
-        message.waiting = Waiting::No;
+        message.waiting = if is_first {
+            Waiting::Listening
+        } else {
+            Waiting::No
+        };
         let refusal = |status, pause, trouble| Refusal {
             status,
             pause,

@@ -245,9 +245,10 @@ impl Following {
         let patience = self.patience.clone();
         let is_stopped = move || patience.is_over();
         let (endpoint, last_id) = (&self.endpoint, self.last_id.as_deref());
+        let is_first = !self.was_connected;
         let asked = match &self.followed {
-            Followed::Registered(name) => endpoint.reports(name, self.seen, is_stopped),
-            Followed::Live(text) => endpoint.changes(text, last_id, is_stopped),
+            Followed::Registered(name) => endpoint.reports(name, (self.seen, is_first), is_stopped),
+            Followed::Live(text) => endpoint.changes(text, (last_id, is_first), is_stopped),
         };
         let refusal = match asked {
             Ok(bytes) => {

@@ -190,6 +190,12 @@ pub fn failure(error: StoreError) -> Failure {
         StoreError::Load(LoadError::Malformed(rejection)) => {
             Failure::new(code, with_remedy(rejection))
         }
+        StoreError::Load(LoadError::UnknownFormat { name, .. }) if Path::new(name).is_dir() => {
+            let message = format!(
+                "{name}: it is a directory, where a file is wanted; a store is named by --location {name}"
+            );
+            Failure::new(code, message)
+        }
         _ => Failure::new(code, error),
     }
 }
