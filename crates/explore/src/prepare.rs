@@ -44,14 +44,14 @@ use crate::given::GivenTable;
 use crate::limits::{Limits, Reservation};
 use crate::local::LocalTerms;
 use crate::scene::Scene;
-use crate::scope::{Dataset, Datasets, FixedScope};
+use crate::scope::{Dataset, Datasets, FixedScope, ResolvedScope};
 use crate::step::Policy;
 use crate::views::Views;
-use query::plan::{Action, Plan, Slot, Source, Step};
+use query::plan::{Action, Plan, Scope, Slot, Source, Step};
 use rdf::{Ticket, VertexId};
 use std::cell::Cell;
 use std::ops::Range;
-use store::view::{GraphView, Progress, SegmentKey};
+use store::view::{GraphScope, GraphView, Progress, SegmentKey};
 use store::{Lists, VertexSet};
 
 /// Steps that are prepared between two looks at the limits.
@@ -230,6 +230,15 @@ impl<'a> Prepared<'a> {
     /// The plan.
     pub fn plan(&self) -> &'a Plan {
         self.scene.plan
+    }
+
+    /// The graphs that a pattern of this scope and source looks at, where they are the same for all rows and there are any.
+    pub fn graphs(&self, scope: Scope, source: Source) -> Option<GraphScope<'_>> {
+        let dataset = self.scene.datasets.of(source);
+        match dataset.resolve(scope, &self.scene.ids) {
+            ResolvedScope::Fixed(fixed) => Some(dataset.graphs(fixed)),
+            ResolvedScope::Nothing | ResolvedScope::PerRow(_) => None,
+        }
     }
 
     /// The id of each constant of the plan: the lexicon's, or one of this query where the lexicon has none.

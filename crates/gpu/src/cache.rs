@@ -49,6 +49,7 @@ use crate::access::Access;
 use crate::account::Account;
 use crate::arena::Arena;
 use crate::error::GpuError;
+use crate::graphs::Graphs;
 use crate::image::{Contents, Image, Outline};
 use device::{Device, HostRegion, Mark, Stream};
 use heat::Heat;
@@ -61,7 +62,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use store::{SegmentKey, Snapshot};
+use store::{GraphView, SegmentKey, Snapshot};
 use transfer::Ring;
 
 /// How images are kept, for measuring what each technique is worth.
@@ -379,9 +380,19 @@ impl Cache {
             return Ok(*number);
         }
         let threads = self.ring.threads();
-        let outline = self.snapshot.raw_segment_by(key, threads)?;
+        let raw = self.snapshot.raw_segment_by(key, threads)?;
         let page_bytes = 1 << self.arena.bits();
-        let outline = outline.map(|raw| Outline::of(&raw, page_bytes));
+        let outline = match &raw {
+            None => None,
+            Some(raw) => {
+                let named = match raw.graphs {
+                    Some(_) => self.snapshot.named_graphs()?,
+                    None => Vec::new(),
+                };
+                let graphs = Graphs::of(raw, &named, threads);
+                Some(Outline::of(raw, page_bytes, graphs))
+            }
+        };
         let number = outline.map(|outline| self.entered(key, Source::Base, outline));
         self.numbers.insert(key, number);
         Ok(number)

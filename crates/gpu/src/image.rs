@@ -13,6 +13,7 @@
 
 use crate::access::{Access, Parts};
 use crate::arena::ALIGNMENT;
+use crate::graphs::Graphs;
 use crate::layout::{self, Column};
 use explore::TagSet;
 use rdf::VertexId;
@@ -32,8 +33,8 @@ pub(crate) struct Image {
     pub(crate) last_key: u64,
     /// Lists that are kept as key indexes too, ascending by the ordinals of their keys.
     dense: Vec<(u64, layout::Index)>,
-    /// Whether edges are in several graphs, which no kernel tells apart.
-    pub(crate) has_graphs: bool,
+    /// Where its edges are.
+    pub(crate) graphs: Graphs,
 }
 
 impl Image {
@@ -76,7 +77,7 @@ pub(crate) struct Outline {
     longest: u64,
     last_key: u64,
     dense: Vec<(u64, layout::Index)>,
-    has_graphs: bool,
+    graphs: Graphs,
     directory_bytes: u64,
     data_bytes: u64,
     parts: Parts,
@@ -86,8 +87,8 @@ pub(crate) struct Outline {
 const NOTHING: u64 = u64::MAX;
 
 impl Outline {
-    /// The outline of a segment whose data begin at a page's beginning.
-    pub(crate) fn of(raw: &RawSegment<'_>, page_bytes: u64) -> Outline {
+    /// The outline of a segment whose data begin at a page's beginning, and whose edges are in these graphs.
+    pub(crate) fn of(raw: &RawSegment<'_>, page_bytes: u64, graphs: Graphs) -> Outline {
         let mut drawn = Drawn::default();
         let index = drawn.index(&raw.index);
         let offset_bytes = raw.offsets.as_ref();
@@ -146,7 +147,7 @@ impl Outline {
             longest: raw.key_rows_max,
             last_key: raw.index.chunks.last().map_or(0, |chunk| chunk.last),
             dense,
-            has_graphs: raw.graphs.is_some(),
+            graphs,
             directory_bytes: drawn.directory_bytes.next_multiple_of(page_bytes),
             data_bytes: drawn.data_bytes,
             parts,
@@ -199,7 +200,7 @@ impl Outline {
                 .iter()
                 .map(|(ordinal, list)| (*ordinal, index(list)))
                 .collect(),
-            has_graphs: self.has_graphs,
+            graphs: self.graphs,
         }
     }
 

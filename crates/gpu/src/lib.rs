@@ -22,6 +22,7 @@ mod changes;
 mod collapse;
 mod condition;
 mod error;
+mod graphs;
 mod image;
 mod layout;
 mod meet;

@@ -40,6 +40,7 @@ use crate::cache::What;
 use crate::collapse::ProgramCollapse;
 use crate::condition::{Operand, ProgramCheck};
 use crate::error::{GpuError, NotCovered};
+use crate::graphs::Share;
 use crate::image::Image;
 use crate::layout;
 use crate::meet::Met;
@@ -333,7 +334,7 @@ struct Compiler<'c, 'a, 'i> {
     owned: Vec<Slot>,
 }
 
-impl Compiler<'_, '_, '_> {
+impl<'c> Compiler<'c, '_, '_> {
     /// Whether a check of two constants holds; `None` for any other step.
     fn constants(&mut self, step: &Step) -> Result<Option<bool>, Stop> {
         let Action::Check {
@@ -348,11 +349,12 @@ impl Compiler<'_, '_, '_> {
             return Ok(None);
         };
         let (key, _) = self.segment((predicate, What::Edges), Direction::Out, scope, source)?;
+        let graphs = self.graphs(source, scope)?;
         let (subject, object) = (self.id(subject), self.id(object));
         self.has_list(key, Operand::Constant(subject))?;
         let objects = match self.version {
-            Some(version) => version.neighbours(key, subject, GraphScope::Default),
-            None => self.snapshot.neighbours(key, subject, GraphScope::Default),
+            Some(version) => version.neighbours(key, subject, graphs),
+            None => self.snapshot.neighbours(key, subject, graphs),
         };
         let objects = objects.map_err(GpuError::View)?;
         let holds = objects.contains(object).map_err(GpuError::View)?;
@@ -511,16 +513,16 @@ impl Compiler<'_, '_, '_> {
 
     /// An expansion by predicates that are not known.
     fn spread(&mut self, step: &Step) -> Result<Spread, Stop> {
-        let (from, direction, what) = match step.action {
+        let (from, direction, graphs, what) = match step.action {
             Action::ExpandPredicates {
                 from,
                 direction,
                 source,
                 into,
             } => {
-                self.in_all_graphs(source, Scope::Default)?;
+                let graphs = self.graphs(source, Scope::Default)?;
                 self.tags.push((into, TagSet::of(&[Tag::Iri])));
-                (from, direction, Wanted::Predicates(into))
+                (from, direction, graphs, Wanted::Predicates(into))
             }
             Action::Expand {
                 from,
@@ -530,8 +532,8 @@ impl Compiler<'_, '_, '_> {
                 source,
                 into,
             } => {
-                self.in_all_graphs(source, scope)?;
-                (from, direction, Wanted::Neighbours { by, into })
+                let graphs = self.graphs(source, scope)?;
+                (from, direction, graphs, Wanted::Neighbours { by, into })
             }
             Action::Check {
                 subject,
@@ -541,13 +543,13 @@ impl Compiler<'_, '_, '_> {
                 scope,
                 source,
             } => {
-                self.in_all_graphs(source, scope)?;
+                let graphs = self.graphs(source, scope)?;
                 let (end, to) = match from {
                     Direction::Out => (subject, object),
                     Direction::In => (object, subject),
                 };
                 let to = self.operand(to);
-                (end, from, Wanted::Edge { by, to })
+                (end, from, graphs, Wanted::Edge { by, to })
             }
             _ => unreachable!("the caller has looked"),
         };
@@ -558,7 +560,7 @@ impl Compiler<'_, '_, '_> {
         Ok(Spread {
             of: self.operand(from),
             what,
-            parts: self.parts(direction)?,
+            parts: self.parts(direction, graphs)?,
         })
     }
 
@@ -569,8 +571,12 @@ impl Compiler<'_, '_, '_> {
         }
     }
 
-    /// The segments of all predicates in a direction, ascending by the predicates' ids.
-    fn parts(&mut self, direction: Direction) -> Result<Vec<(VertexId, Arc<Image>)>, Stop> {
+    /// The segments of all predicates in a direction, ascending by the predicates' ids, if these graphs have all of their edges.
+    fn parts(
+        &mut self,
+        direction: Direction,
+        graphs: GraphScope<'_>,
+    ) -> Result<Vec<(VertexId, Arc<Image>)>, Stop> {
         let predicates = self.snapshot.predicates();
         if predicates.len() > PARTS_MAX {
             return Err(NotCovered::Predicates.into());
@@ -588,7 +594,7 @@ impl Compiler<'_, '_, '_> {
                 direction,
             };
             if let Some(images) = self.images_of((key, What::Edges))? {
-                if images.has_graphs() {
+                if images.share_of(graphs) != Share::All {
                     return Err(NotCovered::Graphs.into());
                 }
                 if !images.is_base_alone() {
@@ -716,16 +722,16 @@ impl Compiler<'_, '_, '_> {
         Ok(found.map_err(GpuError::View)?)
     }
 
-    /// Whether a pattern's graphs need not be told apart.
-    fn in_all_graphs(&self, source: Source, scope: Scope) -> Result<(), NotCovered> {
-        let has_clause = self.prepared.plan().dataset.graphs.is_some();
-        if !source.is_store() || scope != Scope::Default || has_clause {
-            return Err(NotCovered::Graphs);
-        }
-        Ok(())
+    /// The graphs of a pattern, where it looks at the store, and they are the same for all rows.
+    fn graphs(&self, source: Source, scope: Scope) -> Result<GraphScope<'c>, NotCovered> {
+        let is_bound = matches!(scope, Scope::Bind(_));
+        let graphs = self.prepared.graphs(scope, source);
+        graphs
+            .filter(|_| source.is_store() && !is_bound)
+            .ok_or(NotCovered::Graphs)
     }
 
-    /// The segment of a pattern, whose graphs need not be told apart.
+    /// The segment of a pattern, if its graphs have all of the edges.
     fn segment(
         &mut self,
         (predicate, what): (Node, What),
@@ -733,7 +739,7 @@ impl Compiler<'_, '_, '_> {
         scope: Scope,
         source: Source,
     ) -> Result<(SegmentKey, Layered), Stop> {
-        self.in_all_graphs(source, scope)?;
+        let graphs = self.graphs(source, scope)?;
         let Node::Constant(predicate) = predicate else {
             return Err(NotCovered::Shape.into());
         };
@@ -758,8 +764,11 @@ impl Compiler<'_, '_, '_> {
                 Err(NotCovered::Layered.into())
             }
             None => Err(NotCovered::NoEdges.into()),
-            Some(images) if images.has_graphs() => Err(NotCovered::Graphs.into()),
-            Some(images) => Ok((key, images)),
+            Some(images) => match images.share_of(graphs) {
+                Share::All => Ok((key, images)),
+                Share::Some => Err(NotCovered::Graphs.into()),
+                Share::None => Err(NotCovered::NoEdges.into()),
+            },
         }
     }
 

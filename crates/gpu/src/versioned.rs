@@ -1,11 +1,13 @@
 //! Segments as a version has them: an image of the base's, and images of what its layers brought and took away.
 
 use crate::changes::Changes;
+use crate::graphs::{Graphs, Share};
 use crate::image::Image;
 use explore::TagSet;
 use rdf::VertexId;
 use std::ops::Range;
 use std::sync::Arc;
+use store::GraphScope;
 
 /// The numbers of what a segment of a version is made of.
 #[derive(Clone)]
@@ -53,10 +55,15 @@ impl Layered {
         self.numbers.changes.as_ref()
     }
 
-    /// Whether edges are in several graphs, which no kernel tells apart.
-    pub(crate) fn has_graphs(&self) -> bool {
-        let changes = self.changes();
-        self.base.has_graphs || changes.is_some_and(|changes| changes.has_graphs())
+    /// How much of its edges these graphs have. Of what layers have changed nothing is known but that no named graph had a part in it.
+    pub(crate) fn share_of(&self, scope: GraphScope<'_>) -> Share {
+        let is_plain = |changes: &Arc<Changes>| {
+            !changes.has_graphs() && self.base.graphs == Graphs::DEFAULT
+        };
+        match self.changes() {
+            Some(changes) if !is_plain(changes) => Share::Some,
+            _ => self.base.graphs.share_of(scope),
+        }
     }
 
     /// What kinds of terms its neighbours may be.

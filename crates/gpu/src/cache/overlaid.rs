@@ -14,6 +14,7 @@ use super::{Cache, Entry};
 use crate::account::Drawn;
 use crate::changes::Changes;
 use crate::error::GpuError;
+use crate::graphs::Graphs;
 use crate::image::Outline;
 use crate::versioned::Numbers;
 use std::sync::Arc;
@@ -206,7 +207,7 @@ impl Cache {
         let changes = Arc::new(changes);
         let page_bytes = 1 << self.arena.bits();
         let mut number = |edges: &OverlayEdges, source: Source| {
-            let outline = Outline::of(&edges.raw()?, page_bytes);
+            let outline = Outline::of(&edges.raw()?, page_bytes, Graphs::DEFAULT);
             Some(self.entered(key, source, outline))
         };
         let came = number(changes.came(), Source::Came(Arc::clone(&changes)));

@@ -1,9 +1,10 @@
 //! Which segments a plan's steps name, before anything is known of them.
 
+use super::nested;
 use crate::layout;
 use crate::spread::PARTS_MAX;
 use explore::{Prepared, TagSet};
-use query::plan::{Action, ConstantId, Mode, Node, Scope, Source, Step};
+use query::plan::{Action, ConstantId, Node, Scope, Source, Step};
 use rdf::Direction;
 use std::ops::Range;
 use store::{GraphView, SegmentKey, Snapshot};
@@ -74,7 +75,7 @@ pub fn stretches(prepared: &Prepared<'_>) -> Vec<Range<usize>> {
         }
     }
     for stretch in &mut stretches {
-        // Of what is loaded nothing is known, so ids decide no filter of it.
+        // Of what is loaded little is known, so ids decide few filters of it, and a filter alone is not worth a launch.
         let mut filters = steps[stretch.clone()].iter();
         let is_filter = |step: &Step| matches!(step.action, Action::Filter(_));
         stretch.start = filters
@@ -96,7 +97,10 @@ fn named(action: &Action) -> Option<Vec<(Option<ConstantId>, Direction)>> {
         Node::Constant(predicate) => vec![(Some(*predicate), direction)],
         Node::Slot(_) => vec![(None, direction)],
     };
-    let is_here = |scope: Scope, source: Source| source.is_store() && scope == Scope::Default;
+    let is_here = |scope: Scope, source: Source| {
+        let is_known = matches!(scope, Scope::Default | Scope::Named(Node::Constant(_)));
+        source.is_store() && is_known
+    };
     match action {
         Action::Expand {
             predicate,
@@ -137,13 +141,10 @@ fn named(action: &Action) -> Option<Vec<(Option<ConstantId>, Direction)>> {
             are_here.then(|| sides.map(|it| (Some(it.predicate), it.direction)).collect())
         }
         Action::Same { .. } | Action::Filter(_) => Some(Vec::new()),
-        Action::Nested {
-            mode: Mode::Inner | Mode::Left | Mode::Semi | Mode::Anti,
-            branches,
-            ..
-        } => {
-            let patterns = branches.iter().flatten().map(|it| named(&it.action));
-            patterns.collect::<Option<Vec<_>>>().map(|all| all.concat())
+        Action::Nested { .. } => {
+            let patterns = nested::patterns(action)?.into_iter();
+            let named = patterns.map(|pattern| named(&pattern.action));
+            named.collect::<Option<Vec<_>>>().map(|all| all.concat())
         }
         _ => None,
     }

@@ -29,24 +29,21 @@ const UNBOUND: TagSet = TagSet::of(&[Tag::Unbound]);
 impl Compiler<'_, '_, '_> {
     /// What blocks expand: of an `OPTIONAL` one, of a `UNION` all.
     pub(super) fn nested(&mut self, step: &Step) -> Result<Expansion, Stop> {
-        let Action::Nested {
-            mode,
-            branches: blocks,
-            exports,
-            ..
-        } = &step.action
-        else {
-            unreachable!("the caller has looked");
+        let patterns = patterns(&step.action).ok_or(NotCovered::Block)?;
+        let keeps = matches!(
+            step.action,
+            Action::Nested {
+                mode: Mode::Left,
+                ..
+            }
+        );
+        let Action::Expand { into, .. } = patterns[0].action else {
+            unreachable!("these blocks are expansions");
         };
-        let keeps = *mode == Mode::Left;
-        let into = made_by_all(blocks, exports).ok_or(NotCovered::Block)?;
-        if keeps && blocks.len() > 1 {
-            return Err(NotCovered::Block.into());
-        }
-        let mut branches = Vec::with_capacity(blocks.len());
+        let mut branches = Vec::with_capacity(patterns.len());
         let mut tags = if keeps { UNBOUND } else { TagSet::NONE };
         let leaving = self.rows.end;
-        for pattern in blocks.iter().flatten() {
+        for pattern in patterns {
             self.leave(&pattern.estimate);
             let (of_block, of_its) = self.lists(&pattern.action)?;
             branches.extend(of_block);
@@ -71,24 +68,18 @@ impl Compiler<'_, '_, '_> {
         step: &Step,
         is_wanted: bool,
     ) -> Result<Vec<Vec<ProgramCheck>>, Stop> {
-        let pattern = match step.action.blocks() {
-            [block] => single(block),
-            _ => None,
-        };
-        let checks = match pattern.map(|pattern| (pattern, &pattern.action)) {
-            Some((pattern, Action::Check { .. })) => match self.constants(pattern)? {
+        let patterns = patterns(&step.action).ok_or(NotCovered::Block)?;
+        let pattern = patterns[0];
+        let checks = match &pattern.action {
+            Action::Expand {
+                from: Node::Slot(from),
+                ..
+            } => self.is_key(&pattern.action, *from)?,
+            _ => match self.constants(pattern)? {
                 Some(holds) if holds == is_wanted => return Ok(Vec::new()),
                 Some(_) => return Ok(vec![vec![ProgramCheck::never()]]),
                 None => self.check(pattern)?,
             },
-            Some((
-                _,
-                action @ Action::Expand {
-                    from: Node::Slot(from),
-                    ..
-                },
-            )) => self.is_key(action, *from)?,
-            _ => return Err(NotCovered::Block.into()),
         };
         Ok(vec![if is_wanted {
             checks
@@ -118,6 +109,46 @@ impl Compiler<'_, '_, '_> {
     }
 }
 
+/// Branches of a `UNION`, at most: each is a launch of its own.
+const BRANCHES_MAX: usize = 16;
+
+/// The patterns of a step whose blocks have one each, such as kernels take; one at least. `None`: they are others.
+pub(super) fn patterns(action: &Action) -> Option<Vec<&Step>> {
+    let Action::Nested {
+        mode,
+        branches: blocks,
+        exports,
+        ..
+    } = action
+    else {
+        return None;
+    };
+    let patterns: Option<Vec<&Step>> = blocks.iter().map(|block| single(block)).collect();
+    let patterns = patterns.filter(|patterns| (1..=BRANCHES_MAX).contains(&patterns.len()))?;
+    let is_taken = match mode {
+        Mode::Inner => are_lists(&patterns, exports),
+        Mode::Left => patterns.len() == 1 && are_lists(&patterns, exports),
+        Mode::Semi | Mode::Anti => patterns.len() == 1 && is_condition(&patterns[0].action),
+        Mode::Mark(_) => false,
+    };
+    is_taken.then_some(patterns)
+}
+
+/// Whether a pattern in a block is a condition on rows.
+fn is_condition(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::Check {
+            predicate: Node::Constant(_),
+            ..
+        } | Action::Expand {
+            from: Node::Slot(_),
+            predicate: Node::Constant(_),
+            ..
+        }
+    )
+}
+
 /// The one step of a block that has no more.
 fn single(block: &[Step]) -> Option<&Step> {
     match block {
@@ -126,21 +157,19 @@ fn single(block: &[Step]) -> Option<&Step> {
     }
 }
 
-/// The column that every block makes by one expansion, which is all that they export; `None`: they are others.
-fn made_by_all(blocks: &[Vec<Step>], exports: &[Slot]) -> Option<Slot> {
-    let mut made = None;
-    for block in blocks {
-        let Action::Expand {
+/// Whether all make one column by lists of a known predicate, and it is all that they export.
+fn are_lists(patterns: &[&Step], exports: &[Slot]) -> bool {
+    let made = patterns.iter().map(|pattern| match pattern.action {
+        Action::Expand {
             predicate: Node::Constant(_),
             into,
             ..
-        } = single(block)?.action
-        else {
-            return None;
-        };
-        if *made.get_or_insert(into) != into {
-            return None;
-        }
-    }
-    made.filter(|into| exports.iter().all(|export| export == into))
+        } => Some(into),
+        _ => None,
+    });
+    let made: Option<Vec<Slot>> = made.collect();
+    made.is_some_and(|made| {
+        let all = made.iter().chain(exports);
+        all.into_iter().all(|slot| *slot == made[0])
+    })
 }

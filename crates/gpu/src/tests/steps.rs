@@ -405,14 +405,18 @@ impl Pool {
         ];
         let edges = self.edges(random, 40);
         let keys = edges.lists.len();
+        let id = |random: &mut Random| match random.below(8) {
+            0 => UNBOUND,
+            _ => *random.pick(&self.0),
+        };
         Condition {
             kind: *random.pick(&kinds),
             left: operand(random),
             right: operand(random),
-            constant: *random.pick(&self.0),
+            constant: id(random),
             key: (keys > 0 && random.chance(95)).then(|| random.below(keys)),
             // Now and then the first is behind the last, and none is among them.
-            ids: (*random.pick(&self.0), *random.pick(&self.0)),
+            ids: (id(random), id(random)),
             joins: *random.pick(&[Joins::And, Joins::And, Joins::Unless, Joins::Or]),
             edges,
         }

@@ -39,6 +39,10 @@ pub struct World {
     hubs: Vec<(usize, VertexId)>,
     /// Sizes of predicates, without layers.
     sizes: Statistics,
+    /// Named graphs that some edges are in.
+    named: Vec<VertexId>,
+    /// Whether the default graph is the merge of all.
+    is_merged: bool,
 }
 
 fn predicate(number: usize) -> VertexId {
@@ -153,6 +157,31 @@ fn gone_keys(before: &BTreeSet<IdQuad>, after: &BTreeSet<IdQuad>) -> KeyChanges 
     changes
 }
 
+/// Puts edges into named graphs, which it gives: all of a predicate into one, each of a predicate into one of several, or some into several.
+fn place(random: &mut Random, quads: &mut Vec<IdQuad>) -> Vec<VertexId> {
+    let named = [iri(7), iri(1 << 41), iri(8)];
+    let ways: Vec<usize> = (0..PREDICATES)
+        .map(|_| *random.pick(&[0, 1, 1, 1, 2, 2, 3]))
+        .collect();
+    let mut again = Vec::new();
+    for quad in quads.iter_mut() {
+        let place = (quad.0.bits() ^ quad.2.bits()) as usize % (named.len() + 1);
+        let by_ends = named.get(place).copied();
+        let way = ways[(quad.1.payload() & 0xff) as usize];
+        let graph = match way {
+            0 => None,
+            1 => named.first().copied(),
+            _ => by_ends,
+        };
+        quad.3 = graph.unwrap_or(GraphScope::DEFAULT_GRAPH);
+        if way == 3 && random.chance(5) {
+            again.push((quad.0, quad.1, quad.2, *random.pick(&named)));
+        }
+    }
+    quads.extend(again);
+    named.to_vec()
+}
+
 impl World {
     pub fn random(random: &mut Random) -> World {
         let vertices = vertices(random);
@@ -192,10 +221,11 @@ impl World {
                 }
             }
         }
-        if random.chance(20) {
-            let graph = iri(7);
-            quads.push((vertices[0], predicate(0), vertices[0], graph));
-        }
+        let named = if random.chance(16) {
+            place(random, &mut quads)
+        } else {
+            Vec::new()
+        };
         let type_vertex = random.chance(50).then(|| predicate(0));
         let snapshot = Arc::new(snapshot_of(&quads, type_vertex));
         let layers = match random.below(2) {
@@ -208,6 +238,8 @@ impl World {
                 .collect(),
             moment: Cell::new(layers.len()),
             sizes: sizes(&snapshot),
+            is_merged: !named.is_empty() && random.chance(70),
+            named,
             snapshot,
             vertices,
             hubs,
@@ -240,11 +272,25 @@ impl World {
 
     /// A query, planned by sizes of predicates, or without.
     pub fn plan(&self, text: &str) -> (Plan, Vec<Option<VertexId>>) {
-        if text.len().is_multiple_of(2) {
-            planned(text, self.sizes.clone())
+        let sizes = if text.len().is_multiple_of(2) {
+            self.sizes.clone()
         } else {
-            plan(text)
+            Statistics::default()
+        };
+        planned(text, sizes, self.is_merged)
+    }
+
+    /// A pattern, now and then in a named graph.
+    fn within(&self, random: &mut Random, pattern: String) -> String {
+        if self.named.is_empty() || !random.chance(20) {
+            return pattern;
         }
+        let graph = match random.below(4) {
+            0 => *random.pick(&self.named),
+            _ => self.named[0],
+        };
+        let graph = text_of(graph);
+        format!("GRAPH {graph} {{ {pattern}}} ")
     }
 
     /// A block over so many variables, and some of its own: mostly of one pattern for each branch.
@@ -261,10 +307,11 @@ impl World {
             };
             let predicate = text_of(predicate(random.below(PREDICATES)));
             let (one, other) = (known(random), new(random));
-            match random.below(2) {
+            let pattern = match random.below(2) {
                 0 => format!("{one} {predicate} {other} . "),
                 _ => format!("{other} {predicate} {one} . "),
-            }
+            };
+            self.within(random, pattern)
         };
         let mut text = pattern(random, own);
         if random.chance(15) {
@@ -324,7 +371,8 @@ impl World {
                 0..8 => format!("?p{}", random.below(2)),
                 _ => text_of(predicate(random.below(PREDICATES))),
             };
-            let _ = write!(text, "{subject} {predicate} {object} . ");
+            let pattern = format!("{subject} {predicate} {object} . ");
+            text += &self.within(random, pattern);
         }
         (text, variables)
     }
@@ -413,11 +461,19 @@ fn sizes(snapshot: &Snapshot) -> Statistics {
 
 /// A query, planned without statistics.
 pub fn plan(text: &str) -> (Plan, Vec<Option<VertexId>>) {
-    planned(text, Statistics::default())
+    planned(text, Statistics::default(), false)
 }
 
-fn planned(text: &str, statistics: Statistics) -> (Plan, Vec<Option<VertexId>>) {
-    let query = query::parse(text, &ParseOptions::default()).expect("a query");
+fn planned(
+    text: &str,
+    statistics: Statistics,
+    union_default_graph: bool,
+) -> (Plan, Vec<Option<VertexId>>) {
+    let options = ParseOptions {
+        union_default_graph,
+        ..ParseOptions::default()
+    };
+    let query = query::parse(text, &options).expect("a query");
     let ids: Vec<Option<VertexId>> = query.constants().iter().map(id_of).collect();
     let planner = Planner::new(statistics);
     let plan = planner.plan(&query, &ids, &[], PlanOptions::DEFAULT);

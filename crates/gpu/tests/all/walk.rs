@@ -6,7 +6,7 @@ use device::cuda::Cuda;
 use device::twin::Twin;
 use explore::{Checksum, Chunk, Environment, Limits, Options, Prepared, Status, Walk, prepare};
 use gpu::{CacheOptions, Gives, Gpu, GpuError, Memory, Over, Section, Traffic};
-use query::plan::{Action, Form, Mode, Slot};
+use query::plan::{Action, Form, Mode, Scope, Slot};
 use rdf::VertexId;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -35,6 +35,8 @@ struct Share {
     /// Filters, and steps with blocks, among the steps that are covered.
     filters: usize,
     blocks: BTreeMap<&'static str, usize>,
+    /// Patterns in a named graph among them.
+    named: usize,
     launches: u64,
     /// Queries whose equal rows became one there.
     collapsed: usize,
@@ -199,6 +201,15 @@ fn together(random: &mut Random, patterns: &str, [left, right]: [usize; 2]) -> S
     }
 }
 
+fn is_named(action: &Action) -> bool {
+    match action {
+        Action::Expand { scope, .. }
+        | Action::ExpandKeys { scope, .. }
+        | Action::Check { scope, .. } => matches!(scope, Scope::Named(_)),
+        _ => false,
+    }
+}
+
 fn name_of(mode: Mode) -> &'static str {
     match mode {
         Mode::Inner => "UNION",
@@ -293,6 +304,7 @@ fn run_query(world: &World, gpu: &Gpu, text: &str, share: &mut Share) {
     share.changed += usize::from(section.changes() > 0);
     for step in &plan.steps[..section.covered()] {
         share.filters += usize::from(matches!(step.action, Action::Filter(_)));
+        share.named += usize::from(is_named(&step.action));
         if let Action::Nested { mode, .. } = &step.action {
             *share.blocks.entry(name_of(*mode)).or_default() += 1;
         }
@@ -395,7 +407,10 @@ fn random_queries_are_answered_as_on_the_processor() {
     }
     assert_eq!(share.no_room, 0, "there is room for all");
     let percent = 100 * share.covered / share.steps.max(1);
-    eprintln!("{:#?}, blocks: {:?}", share.ends, share.blocks);
+    eprintln!(
+        "{:#?}, blocks: {:?}, patterns in a named graph: {}",
+        share.ends, share.blocks, share.named
+    );
     eprintln!(
         "{percent} % of {} steps of patterns on the device, {} filters among them, {} launches; equal rows became one in {} queries, {} looked at changes, of {} others brought the data",
         share.steps, share.filters, share.launches, share.collapsed, share.changed, share.brought
@@ -407,6 +422,10 @@ fn random_queries_are_answered_as_on_the_processor() {
     assert!(
         share.filters >= 20 || seeds_are_few(),
         "filters are made there"
+    );
+    assert!(
+        share.named >= 20 || seeds_are_few(),
+        "named graphs are looked at there"
     );
     let often = |mode| share.blocks.get(mode).is_some_and(|count| *count >= 5);
     assert!(
