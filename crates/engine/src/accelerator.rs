@@ -14,7 +14,7 @@ mod sections;
 
 pub use door::{Opened, Opener, Teller};
 pub(crate) use report::{DeviceReport, Lately, Stays, Took};
-pub(crate) use sections::SectionDevice;
+pub(crate) use sections::{OfSection, SectionDevice};
 
 use crate::budget::{Budget, Pool};
 use door::{Closed, Door, OpenDevice};
@@ -58,6 +58,9 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The part of the pool of queries, one in so many, that pages and changes in this machine's memory may have, whatever they are configured to: they stay.
 const POOL_SHARE: u64 = 2;
+
+/// Where a plan is tried to come to a device later, at most.
+const LATE_MAX: usize = 4;
 
 /// How long a query waits until another one leaves its room, at most, and between two looks.
 const WAIT_MAX: Duration = Duration::from_millis(20);
@@ -205,14 +208,14 @@ impl Accelerator {
         self.wants(plan).is_ok() && self.doors.iter().any(|door| door.look().is_ok())
     }
 
-    /// What would become of a query whose plan is prepared; so many threads would walk it else.
+    /// What would become of a query whose plan is prepared; so many threads would walk it else, and so many one that does not begin on a device.
     pub(crate) fn foresight(
         &self,
         version: &Version,
         prepared: &Prepared<'_>,
-        workers: usize,
+        (workers, late_workers): (usize, usize),
     ) -> DeviceReport {
-        match self.foreseen(version, prepared, workers) {
+        match self.foreseen(version, prepared, (workers, late_workers)) {
             Ok((steps, why)) => DeviceReport::would(steps, why),
             Err(stays) => DeviceReport::stayed(&stays, true),
         }
@@ -223,7 +226,7 @@ impl Accelerator {
         &self,
         version: &Version,
         prepared: &Prepared<'_>,
-        workers: usize,
+        (workers, late_workers): (usize, usize),
     ) -> Result<(Range<usize>, NotCovered), Stays> {
         let plan = prepared.plan();
         self.wants(plan)?;
@@ -237,40 +240,43 @@ impl Accelerator {
             version: Some(version),
             ..Over::ALL
         };
-        let gains = |(outlook, why): (Outlook, NotCovered), workers| {
-            let gains = self.gains(&outlook, plan, (workers, 1));
-            gains
-                .then_some((outlook.first..outlook.covered, why))
-                .ok_or(Stays::Unworthy)
+        let gains = |(outlook, why): (Outlook, NotCovered), threads| {
+            let gains = self.gains(&outlook, plan, Rows::Own { threads });
+            let steps = outlook.first..outlook.covered;
+            gains.then_some((steps, why)).ok_or(Stays::Unworthy)
         };
         let begun = gpu.outlook(prepared, &over).map_err(Stays::Gpu);
         let stays = match begun.and_then(|begun| gains(begun, workers)) {
-            Err(stays @ (Stays::Unworthy | Stays::Gpu(GpuError::Nothing { .. }))) => stays,
+            Err(stays) if stays.is_of_first_steps() => stays,
             others => return others,
         };
-        let late = self.late(prepared, workers);
-        let late = late.and_then(|steps| gpu.outlook(prepared, &Over { steps, ..over }).ok());
-        late.and_then(|late| gains(late, 1).ok()).ok_or(stays)
+        let mut late = self
+            .late(prepared, late_workers)
+            .into_iter()
+            .filter_map(|first| {
+                let over = Over {
+                    steps: first..usize::MAX,
+                    ..over.clone()
+                };
+                let late = gpu.outlook(prepared, &over).ok()?;
+                gains(late, late_workers).ok()
+            });
+        late.next().ok_or(stays)
     }
 
-    /// The steps that come latest to a device where it does not do a plan's first ones: the dearest ones that may be its. `None`: one thread with a
-    /// device for them is not expected to be sooner than so many threads without.
-    pub(crate) fn late(&self, prepared: &Prepared<'_>, threads: usize) -> Option<Range<usize>> {
-        let steps = &prepared.plan().steps;
-        let cost = |steps: &[Step]| -> f64 { steps.iter().map(|step| step.estimate.cost_ns).sum() };
-        let dearest = gpu::stretches(prepared).into_iter().max_by(|one, other| {
-            let [one, other] = [one, other].map(|stretch| cost(&steps[stretch.clone()]));
-            one.total_cmp(&other)
-        })?;
-        if self.offload == Offload::Always {
-            return Some(dearest);
-        }
-        let [all, own] = [cost(steps), cost(&steps[dearest.clone()])];
-        let last = &steps[dearest.end - 1];
-        let cells = last.estimate.rows * last.keep.len() as f64;
-        let tables = steps[dearest.start - 1].estimate.rows * report::OWN_TABLES_A_ROW;
-        let with_device = all - own + report::device_ns(own, cells, tables);
-        (with_device < all / threads.max(1) as f64).then_some(dearest)
+    /// Where a plan may come to a device that does not do its first steps, the step before which most is done there first: each where one thread with a device
+    /// for as much as there may be is expected to be sooner than so many threads without.
+    pub(crate) fn late(&self, prepared: &Prepared<'_>, threads: usize) -> Vec<usize> {
+        let plan = prepared.plan();
+        let mut stretches = gpu::stretches(prepared);
+        stretches.retain(|stretch| {
+            let most = Outlook::of(stretch.clone(), plan.steps[stretch.end - 1].keep.len());
+            self.gains(&most, plan, Rows::Own { threads })
+        });
+        let cost = |stretch: &Range<usize>| sum_ns(&plan.steps[stretch.clone()]);
+        stretches.sort_by(|one, other| cost(other).total_cmp(&cost(one)));
+        stretches.truncate(LATE_MAX);
+        stretches.into_iter().map(|stretch| stretch.start).collect()
     }
 
     fn wants(&self, plan: &Plan) -> Result<(), Stays> {
@@ -309,6 +315,17 @@ impl Accelerator {
         self.turn.fetch_add(1, Ordering::Relaxed)
     }
 
+    /// The number of the one whose turn it was last, or of the next one that is open.
+    fn open_one(&self) -> usize {
+        let last = self.turn.load(Ordering::Relaxed).saturating_sub(1);
+        let numbers = (0..self.doors.len()).map(|at| (last + at) % self.doors.len());
+        let is_open = |number: &usize| self.doors[*number].look().is_ok();
+        numbers
+            .clone()
+            .find(is_open)
+            .unwrap_or(last % self.doors.len())
+    }
+
     /// How many there are that have images of their own.
     pub(crate) fn devices(&self) -> usize {
         self.doors.len()
@@ -325,21 +342,30 @@ impl Accelerator {
         self.wants(plan).is_ok() && (is_always || !plan.steps.iter().any(chooses))
     }
 
-    /// The beginning of some steps over a part of a graph, of so many, for one of the devices, or why the processors are to walk them.
+    /// The beginning of some steps for one of the devices, or why the processors are to walk them.
     pub(crate) fn begin_section(
         &self,
         (number, version): (usize, &Version),
         prepared: &Prepared<'_>,
-        (steps, part): (Range<usize>, Option<OwnPart<'_>>),
-        (parts, goes_on): (u16, bool),
+        of: SectionOf<'_>,
     ) -> Result<Begun, Stays> {
+        let SectionOf {
+            steps,
+            part,
+            rows,
+            goes_on,
+        } = of;
         let plan = prepared.plan();
-        let gains = |outlook: &Outlook| self.gains(outlook, plan, (1, parts));
-        let most = if goes_on || !self.brings() {
-            // It has waited, and tables are many; or others would wait with it, for it is a node's worker.
-            Duration::ZERO
-        } else {
+        let gains = |outlook: &Outlook| self.gains(outlook, plan, rows);
+        let waits = match rows {
+            // Others would wait with it, for it is a node's worker; and later tables are many.
+            Rows::OfNodes(_) => self.brings() && !goes_on,
+            Rows::Own { .. } => true,
+        };
+        let most = if waits {
             longest_wait(&plan.steps[steps.clone()], 1)
+        } else {
+            Duration::ZERO
         };
         let over = Over {
             version: Some(version),
@@ -408,7 +434,8 @@ impl Accelerator {
         let mut stays = Stays::Never;
         for at in 0..self.doors.len() {
             let number = (turn + at) % self.doors.len();
-            let gains = |outlook: &Outlook| self.gains(outlook, prepared.plan(), (workers, 1));
+            let rows = Rows::Own { threads: workers };
+            let gains = |outlook: &Outlook| self.gains(outlook, prepared.plan(), rows);
             let over = Over {
                 version: Some(version),
                 is_worth: &gains,
@@ -484,7 +511,12 @@ impl Accelerator {
             Closed::Unasked | Closed::Opening => Stays::Opening,
             Closed::Shut => Stays::Lost,
         })?;
-        let begun = self.gpu_of(&held, version).and_then(|gpu| {
+        let gpu = if over.goes_on {
+            held.same_gpu(version)
+        } else {
+            self.gpu_of(&held, version)
+        };
+        let begun = gpu.and_then(|gpu| {
             let missed = |need| {
                 if may_bring {
                     door.bring(&held, &gpu, need);
@@ -499,7 +531,8 @@ impl Accelerator {
         match begun {
             Ok(mut section) => {
                 let plan = prepared.plan();
-                let (_, expected) = expected_ns(section.outlook(), plan, 1);
+                let rows = Rows::Own { threads: 1 };
+                let (_, expected) = expected_ns(section.outlook(), plan, rows);
                 // Of a table, as of all rows that are expected to come.
                 let before = section.outlook().first.checked_sub(1);
                 let elements = before.map_or(section.seeds() as f64, |step| {
@@ -540,13 +573,21 @@ impl Accelerator {
         self.offload == Offload::Always
     }
 
-    /// Whether a section's steps are expected to be done sooner there than by so many threads, each of so many parts of the graph alike.
-    fn gains(&self, outlook: &Outlook, plan: &Plan, (workers, parts): (usize, u16)) -> bool {
+    /// Whether it is expected to be done sooner with a device for a section's steps.
+    fn gains(&self, outlook: &Outlook, plan: &Plan, rows: Rows) -> bool {
         if self.offload == Offload::Always {
             return true;
         }
-        let (cost_ns, device_ns) = expected_ns(outlook, plan, parts);
-        device_ns < cost_ns / workers.max(1) as f64
+        let (cost_ns, device_ns) = expected_ns(outlook, plan, rows);
+        match rows {
+            Rows::OfNodes(_) => device_ns < cost_ns,
+            // What stands before is walked by one thread, and what follows a loaded section, too.
+            Rows::Own { threads } if outlook.first > 0 => {
+                let all_ns = sum_ns(&plan.steps);
+                all_ns - cost_ns + device_ns < all_ns / threads.max(1) as f64
+            }
+            Rows::Own { threads } => device_ns < cost_ns / threads.max(1) as f64,
+        }
     }
 
     /// The same, whether it is worth it or not, with a sum over these columns.
@@ -628,6 +669,14 @@ fn hung() -> DeviceError {
 }
 
 impl OpenDevice {
+    /// The images of the version's base, if no other base's have taken their place: a query that has begun over one before does not take it back.
+    fn same_gpu(&self, version: &Version) -> Result<Arc<Gpu>, GpuError> {
+        let held = self.gpu.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = held.as_ref();
+        let same = same.filter(|gpu| Arc::ptr_eq(gpu.snapshot(), version.base()));
+        same.cloned().ok_or(GpuError::Away)
+    }
+
     /// The images of the version's base.
     fn gpu(&self, version: &Version, pool: Option<&Arc<Pool>>) -> Result<Arc<Gpu>, GpuError> {
         let mut held = self.gpu.lock().unwrap_or_else(PoisonError::into_inner);
@@ -660,34 +709,56 @@ impl OpenDevice {
     }
 }
 
-/// What a section's steps are expected to take over one of so many parts of the graph, in nanoseconds: on one thread, and on the device.
-fn expected_ns(outlook: &Outlook, plan: &Plan, parts: u16) -> (f64, f64) {
+/// A section that a device is asked for.
+pub(crate) struct SectionOf<'o> {
+    pub(crate) steps: Range<usize>,
+    /// What of the graph there is, where that is not all.
+    pub(crate) part: Option<OwnPart<'o>>,
+    pub(crate) rows: Rows,
+    /// Whether it was asked for before: another table of rows.
+    pub(crate) goes_on: bool,
+}
+
+/// Whose rows come to a section, and what it is held against.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Rows {
+    /// The query's own: so many threads would walk all of it.
+    Own {
+        /// Threads.
+        threads: usize,
+    },
+    /// Those of a node, of so many that have a part each: a worker walks the section else.
+    OfNodes(u16),
+}
+
+/// What a section's steps are expected to take, in nanoseconds: on one thread, and on the device.
+fn expected_ns(outlook: &Outlook, plan: &Plan, rows: Rows) -> (f64, f64) {
     let covered = &plan.steps[outlook.first..outlook.covered];
-    let share = 1.0 / f64::from(parts);
-    let cost_ns: f64 = covered.iter().map(|step| step.estimate.cost_ns).sum();
-    let cost_ns = cost_ns * share;
+    let (share, tables_a_row) = match rows {
+        Rows::Own { .. } => (1.0, report::OWN_TABLES_A_ROW),
+        Rows::OfNodes(parts) => (1.0 / f64::from(parts), report::TABLES_A_ROW),
+    };
+    let cost_ns = sum_ns(covered) * share;
     let rows = covered.last().map_or(0.0, |step| step.estimate.rows);
     let cells = outlook.expected_rows(rows) * outlook.columns as f64 * share;
     let before = outlook.first.checked_sub(1).map(|step| &plan.steps[step]);
     // Each table that is loaded is a launch of its own.
-    let a_row = if parts == 1 {
-        report::OWN_TABLES_A_ROW
-    } else {
-        report::TABLES_A_ROW
-    };
-    let tables = before.map_or(0.0, |step| step.estimate.rows * a_row * share);
+    let tables = before.map_or(0.0, |step| step.estimate.rows * tables_a_row * share);
     (cost_ns, report::device_ns(cost_ns, cells, tables))
+}
+
+/// What steps are expected to take on one thread, in nanoseconds.
+fn sum_ns(steps: &[Step]) -> f64 {
+    steps.iter().map(|step| step.estimate.cost_ns).sum()
 }
 
 /// How long a query waits for a room, at most: half of what so many threads are expected to take, for those that are in the rooms take
 /// a hundredth of that.
 fn longest_wait(steps: &[Step], workers: usize) -> Duration {
-    let cost_ns: f64 = steps.iter().map(|step| step.estimate.cost_ns).sum();
-    let half = cost_ns / workers.max(1) as f64 / 2.0;
+    let half = sum_ns(steps) / workers.max(1) as f64 / 2.0;
     Duration::from_nanos(half as u64).min(WAIT_MAX)
 }
 
 fn is_worth(plan: &Plan) -> bool {
-    let costs = plan.steps.iter().map(|step| step.estimate.cost_ns);
-    costs.sum::<f64>() >= report::WORTH_NS
+    sum_ns(&plan.steps) >= report::WORTH_NS
 }

@@ -8,7 +8,6 @@
 //!
 //! | module | about |
 //! |---|---|
-//! | `device` | a node's device, for first steps of its sections |
 //! | `figures` | what each node of this process did, for metrics |
 //! | `found` | what a section did on each node |
 //! | `open` | how the nodes come to be |

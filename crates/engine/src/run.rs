@@ -17,6 +17,8 @@
 //! | calling thread | the tail, the consumer | always |
 //! | any of them | `halted`, set once | at the end |
 //!
+//! With devices there are three ways more: a query's first steps on one, on one thread (`on_device`) or beside several (`beside_devices`), or later ones (`late`).
+//!
 //! A panic in any of them ends the query with an internal error, never the process.
 
 mod beside_devices;
@@ -177,10 +179,17 @@ impl Query {
             prepare(&self.plan, &self.constants, snapshot, limits, &environment)
         });
         // What hinders it the walk will say.
-        prepared.map_or_else(
-            |_| unknown(),
-            |prepared| accelerator.foresight(snapshot, &prepared, self.workers()),
-        )
+        let Ok(prepared) = prepared else {
+            return unknown();
+        };
+        let is_shared = |seed: &Seed<'_>| seed.len() > PART_LEN_MIN;
+        let seed = wait_for(snapshot, &limits, || prepared.seed(snapshot));
+        let workers = self.workers();
+        let late_workers = match seed {
+            Ok(Some(seed)) if is_shared(&seed) => workers,
+            _ => 1,
+        };
+        accelerator.foresight(snapshot, &prepared, (workers, late_workers))
     }
 
     /// A number that nobody can foresee: the seed of what the query draws.
@@ -221,6 +230,10 @@ impl Stop for Halt<'_> {
             return Some(explore::StopReason::Cancelled);
         }
         self.token.look().map(stop_reason)
+    }
+
+    fn is_stopped(&self) -> bool {
+        Halt::is_stopped(self)
     }
 
     fn waiting(&self, wait: &mut dyn FnMut()) {

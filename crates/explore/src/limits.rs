@@ -29,6 +29,11 @@ pub trait Stop: Sync {
     /// `Some` from the moment on at which the query has to end.
     fn reason(&self) -> Option<StopReason>;
 
+    /// Whether it has to end, for a thread that waits: where [`Stop::reason`] gives the thread's turn on the processors to others, this does not.
+    fn is_stopped(&self) -> bool {
+        self.reason().is_some()
+    }
+
     /// Calls `wait` once, in which the thread waits for somebody else and computes nothing: whoever shares the processors
     /// among queries lets others have them meanwhile.
     fn waiting(&self, wait: &mut dyn FnMut()) {

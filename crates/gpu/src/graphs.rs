@@ -39,7 +39,8 @@ impl Graphs {
 
     /// Those of a segment, whose named graphs these are by their codes; looked at by so many threads.
     pub(crate) fn of(raw: &RawSegment<'_>, named: &[VertexId], threads: usize) -> Graphs {
-        let Some((codes, first)) = raw.graphs.and_then(|codes| Some((codes, *codes.first()?))) else {
+        let Some((codes, first)) = raw.graphs.and_then(|codes| Some((codes, *codes.first()?)))
+        else {
             return Graphs::DEFAULT;
         };
         if codes.iter().all(|code| *code == first) {
@@ -81,7 +82,9 @@ fn has_repeats(raw: &RawSegment<'_>, threads: usize) -> bool {
         return false;
     };
     match raw.neighbours {
-        RawNeighbours::Codes { codes, .. } => stand_together(codes, offsets, raw.index.keys, threads),
+        RawNeighbours::Codes { codes, .. } => {
+            stand_together(codes, offsets, raw.index.keys, threads)
+        }
         RawNeighbours::Ids(ids) => stand_together(ids, offsets, raw.index.keys, threads),
     }
 }

@@ -54,6 +54,16 @@ pub struct Outlook {
 }
 
 impl Outlook {
+    /// Of these steps, whose last one gives so many columns.
+    pub fn of(steps: Range<usize>, columns: usize) -> Outlook {
+        Outlook {
+            first: steps.start,
+            covered: steps.end,
+            columns,
+            rows_left: None,
+        }
+    }
+
     /// How many rows are expected to be read where its last step is expected to give so many.
     pub fn expected_rows(&self, rows: f64) -> f64 {
         self.rows_left.map_or(rows, |left| rows.min(left))

@@ -21,7 +21,8 @@
 //! | `Nested` with blocks of [one pattern](nested): `OPTIONAL`, `UNION` | expansion |
 //! | the same: `EXISTS`, `NOT EXISTS`, `MINUS` | checks |
 //!
-//! Everything else ends the program; so do named graphs, other sources than the store, and the [cut](Prepared::cut).
+//! Everything else ends the program; so do a segment of which the pattern's [graphs](crate::graphs) have some edges and not all, other sources than the store,
+//! and, over a plan's own seed, the [cut](Prepared::cut).
 
 mod accessed;
 mod keys;

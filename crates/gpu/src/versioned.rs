@@ -57,9 +57,8 @@ impl Layered {
 
     /// How much of its edges these graphs have. Of what layers have changed nothing is known but that no named graph had a part in it.
     pub(crate) fn share_of(&self, scope: GraphScope<'_>) -> Share {
-        let is_plain = |changes: &Arc<Changes>| {
-            !changes.has_graphs() && self.base.graphs == Graphs::DEFAULT
-        };
+        let is_plain =
+            |changes: &Arc<Changes>| !changes.has_graphs() && self.base.graphs == Graphs::DEFAULT;
         match self.changes() {
             Some(changes) if !is_plain(changes) => Share::Some,
             _ => self.base.graphs.share_of(scope),

@@ -67,6 +67,11 @@ impl Stop for Halt {
         self.asked_to()
     }
 
+    fn is_stopped(&self) -> bool {
+        let is_late = self.left().is_some_and(|left| left.is_zero());
+        self.is_over() || is_late || self.stop.as_ref().is_some_and(|stop| stop.is_stopped())
+    }
+
     fn waiting(&self, wait: &mut dyn FnMut()) {
         match &self.stop {
             Some(stop) => stop.waiting(wait),

@@ -22,9 +22,9 @@ pub(super) fn device_ns(cost_ns: f64, cells: f64, tables: f64) -> f64 {
 const LAUNCH_NS: f64 = 5e4;
 
 /// Tables in which rows come, for each row: from other nodes, where those between sections have some thousand, and from first steps that were
-/// walked here.
+/// walked here, of which a room takes 131,072 cells at once.
 pub(super) const TABLES_A_ROW: f64 = 1.0 / 4096.0;
-pub(super) const OWN_TABLES_A_ROW: f64 = 1.0 / (1 << 20) as f64;
+pub(super) const OWN_TABLES_A_ROW: f64 = 1.0 / 65_536.0;
 
 /// Why a query stays on the processors.
 #[derive(Debug)]
@@ -47,6 +47,13 @@ pub(crate) enum Stays {
     Gpu(GpuError),
     /// Device and processors see other seeds.
     Seed,
+}
+
+impl Stays {
+    /// Whether it is because of the plan's first steps: later ones may be a device's.
+    pub(crate) fn is_of_first_steps(&self) -> bool {
+        matches!(self, Stays::Unworthy | Stays::Gpu(GpuError::Nothing { .. }))
+    }
 }
 
 impl fmt::Display for Stays {
@@ -104,18 +111,20 @@ impl DeviceReport {
         let words = || {
             let Lately {
                 steps,
+                rows,
                 launches,
                 has_failed,
                 stays,
+                why,
             } = lately;
             let plural = if *launches == 1 { "" } else { "es" };
-            let what = format!("{}, {launches} launch{plural}", named(steps));
-            let failed = if *has_failed {
-                "; it failed, and the processors went on"
+            let what = format!("{}, {rows} rows, {launches} launch{plural}", named(steps));
+            let what = if *has_failed {
+                format!("{what}; it failed, and the processors went on")
             } else {
-                ""
+                with_why(what, steps.end, *why)
             };
-            format!("{what}{failed}; those before on the processors: {stays}")
+            format!("{what}; those before on the processors: {stays}")
         };
         DeviceReport {
             words: is_profiled.then(words),
@@ -172,7 +181,11 @@ fn with_why(what: String, covered: usize, why: NotCovered) -> String {
 /// What a device did of a query that came to it late.
 pub(crate) struct Lately<'l> {
     pub(crate) steps: Range<usize>,
+    /// Of its last step.
+    pub(crate) rows: u64,
     pub(crate) launches: u64,
+    /// Why not more.
+    pub(crate) why: NotCovered,
     /// Whether it has not done all of them.
     pub(crate) has_failed: bool,
     /// Why the query did not begin there.

@@ -16,24 +16,24 @@
 //!
 //! Over a whole graph a query whose first steps no device does comes to it so later (`run::late`).
 
-use super::{Accelerator, Begun, NAP, PATIENCE, Stays};
+use super::{Accelerator, Begun, NAP, PATIENCE, Rows, STRIP_NS, SectionOf, Stays};
 use crate::run::chunk_of;
 use cluster::host::HomeSection;
 use explore::{
     Came, Chunk, Limits, MemoryBudget, Offloaded, Offloader, Prepared, Unfinished, WalkError,
 };
-use gpu::{GpuError, OwnPart, Ran};
+use gpu::{GpuError, NotCovered, OwnPart, Ran};
 use query::plan::Plan;
 use rdf::{NodeCause, NodeError, Placement, VertexId};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use store::delta::Version;
 use store::view::ViewError;
 
-/// Nanoseconds that a strip is to take: the worker that waits for it works for all queries, and for whoever asked them.
-const STRIP_NS: f64 = 2e6;
+/// Nanoseconds that a strip is to take at a node: the worker that waits for it works for all queries, and for whoever asked them.
+const STRIP_OF_NODE_NS: f64 = 2e6;
 
 /// Who grants memory.
 type Memory = Arc<dyn MemoryBudget + Send>;
@@ -75,11 +75,11 @@ impl SectionDevice {
         })
     }
 
-    /// The one whose turn it is, over a whole graph.
+    /// The one whose turn it was when a query asked, over a whole graph; where that is not open, the next one that is.
     pub(crate) fn of_graph(accelerator: &Arc<Accelerator>, graph: Version) -> SectionDevice {
         SectionDevice {
             accelerator: Arc::clone(accelerator),
-            number: accelerator.next_turn() % accelerator.devices(),
+            number: accelerator.open_one(),
             graph,
             part: None,
         }
@@ -106,6 +106,7 @@ impl SectionDevice {
             device: Arc::clone(self),
             section,
             memory: Arc::clone(memory),
+            threads: 1,
             so_far: Arc::default(),
         }
     }
@@ -116,27 +117,37 @@ pub(crate) struct OfSection {
     device: Arc<SectionDevice>,
     section: HomeSection,
     memory: Memory,
+    /// Those that would walk all of the query else, where one walks what is not the device's.
+    threads: usize,
     so_far: Arc<SoFar>,
 }
 
 impl OfSection {
+    /// It, if that is worth more than so many threads for all of the query.
+    pub(crate) fn beside(self, threads: usize) -> OfSection {
+        OfSection { threads, ..self }
+    }
+
     /// Why it was not begun, where it was not, the last time.
     pub(crate) fn stays(&self) -> Option<Stays> {
-        let stays = self.so_far.stays.lock();
-        stays.unwrap_or_else(PoisonError::into_inner).take()
+        self.so_far.said().stays.take()
     }
 
     /// Whether the device has failed at it.
     pub(crate) fn has_failed(&self) -> bool {
         self.so_far.has_failed.load(Ordering::Relaxed)
     }
+
+    /// Why it ended where it did.
+    pub(crate) fn why(&self) -> NotCovered {
+        self.so_far.said().why
+    }
 }
 
 /// What is known of a section from its tables before.
 #[derive(Default)]
 struct SoFar {
-    /// Why the device did not begin it.
-    stays: Mutex<Option<Stays>>,
+    said: Mutex<Said>,
     /// Whether somebody has tried to begin it.
     is_tried: AtomicBool,
     /// Whether a strip of it was walked.
@@ -145,6 +156,29 @@ struct SoFar {
     has_failed: AtomicBool,
     /// Rows that a strip may have; 0: not known.
     strip: AtomicU64,
+}
+
+/// What is to be told of it.
+struct Said {
+    /// Why the device did not begin it.
+    stays: Option<Stays>,
+    /// Why it did no further step.
+    why: NotCovered,
+}
+
+impl Default for Said {
+    fn default() -> Said {
+        Said {
+            stays: None,
+            why: NotCovered::End,
+        }
+    }
+}
+
+impl SoFar {
+    fn said(&self) -> MutexGuard<'_, Said> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Offloader for OfSection {
@@ -170,18 +204,27 @@ impl Offloader for OfSection {
             at: self.section.column,
         });
         let asked = (device.number, &device.graph);
-        let begun =
-            device
-                .accelerator
-                .begin_section(asked, prepared, (steps, part), (nodes, goes_on));
+        let rows = match device.part {
+            Some(_) => Rows::OfNodes(nodes),
+            None => Rows::Own {
+                threads: self.threads,
+            },
+        };
+        let of = SectionOf {
+            steps,
+            part,
+            rows,
+            goes_on,
+        };
+        let begun = device.accelerator.begin_section(asked, prepared, of);
         let mut begun = match begun {
             Ok(begun) => begun,
             Err(why) => {
-                let stays = so_far.stays.lock();
-                *stays.unwrap_or_else(PoisonError::into_inner) = Some(why);
+                so_far.said().stays = Some(why);
                 return None;
             }
         };
+        so_far.said().why = begun.section.why();
         let is_seed = |seed| begun.section.arranged().is_none() && begun.section.seeds() == seed;
         if !seed.is_none_or(is_seed) {
             return None;
@@ -245,7 +288,7 @@ fn patience(limits: Limits<'_>) -> impl FnMut() -> bool {
     let since = Instant::now();
     move || {
         std::thread::sleep(NAP);
-        limits.check().is_ok() && since.elapsed() < PATIENCE
+        !limits.stop.is_stopped() && since.elapsed() < PATIENCE
     }
 }
 
@@ -339,7 +382,11 @@ impl Offloaded for OnDevice {
                     given: 0,
                 });
                 let took = since.elapsed().as_nanos().max(1) as f64;
-                let fair = ((to - start) as f64 * STRIP_NS / took) as u64;
+                let strip_ns = match self.device.part {
+                    Some(_) => STRIP_OF_NODE_NS,
+                    None => STRIP_NS,
+                };
+                let fair = ((to - start) as f64 * strip_ns / took) as u64;
                 self.begun.section.limit(fair);
                 self.so_far.strip.store(fair.max(1), Ordering::Relaxed);
                 if !self.so_far.is_counted.swap(true, Ordering::Relaxed) {

@@ -25,6 +25,10 @@ impl Stop for StopToken {
         self.look().map(stop_reason)
     }
 
+    fn is_stopped(&self) -> bool {
+        StopToken::reason(self).is_some()
+    }
+
     fn waiting(&self, wait: &mut dyn FnMut()) {
         StopToken::waiting(self, wait);
     }

@@ -14,20 +14,19 @@
 
 use super::on_device::PieceMemory;
 use super::{Consumer, Execution, clock};
-use crate::accelerator::{Accelerator, DeviceReport, Lately, SectionDevice, Stays};
+use crate::accelerator::{Accelerator, DeviceReport, Lately, OfSection, SectionDevice, Stays};
 use crate::error::{Kind, QueryError};
 use crate::prepared::Answered;
 use cluster::host::HomeSection;
-use explore::{Chunk, MemoryBudget, OffloadedWalk, Options, Status, Walk, WalkError};
-use gpu::GpuError;
+use explore::{Chunk, MemoryBudget, OffloadedWalk, Options, Status, StepProfile, Walk, WalkError};
 use rdf::{Lexicon, NodeCause, VertexId};
 use std::sync::Arc;
 use store::delta::GraphVersion;
 use store::view::{GraphView, ViewError};
 
-/// Rows of a table, at most and at least: a launch for each is dear, and so is waiting for millions of them.
-const TABLE_MAX: u64 = 1 << 20;
+/// Rows of the first table, and how much longer each is than the one before, as far as a room takes them: what wants few rows has them soon.
 const TABLE_MIN: u64 = 1 << 13;
+const GROWTH: u64 = 4;
 
 /// All steps' vertices are owned by whoever has a whole graph.
 const ANY_SECTION: HomeSection = HomeSection {
@@ -45,59 +44,73 @@ impl<'a> Execution<'_, 'a> {
         threads: usize,
         consume: &mut Consumer<'_>,
     ) -> Result<Option<Answered>, QueryError> {
-        let first_is_not_its = matches!(
-            stays,
-            Stays::Unworthy | Stays::Gpu(GpuError::Nothing { .. })
-        );
-        if !first_is_not_its {
+        if !stays.is_of_first_steps() {
             return Ok(None);
         }
-        let Some(steps) = accelerator.late(self.prepared, threads) else {
-            return Ok(None);
-        };
         let GraphVersion {
             snapshot,
             dictionary,
             ..
         } = &self.graph.version;
-        let device = Arc::new(SectionDevice::of_graph(accelerator, snapshot.clone()));
         let memory: Arc<dyn MemoryBudget + Send> = Arc::clone(self.budget) as _;
-        let section = device.for_section(ANY_SECTION, &memory);
         let clock = clock();
-        let ground = (snapshot.into(), dictionary);
-        let to_end = steps.start..self.prepared.plan().steps.len();
-        let options = self.options(&clock);
-        let begun = OffloadedWalk::begun(
-            &section,
-            self.prepared,
-            ground,
-            self.limits,
-            options,
-            to_end,
-        );
-        let Some(mut walk) = begun else {
-            if let Some(why) = section.stays() {
-                *stays = why;
+        for first in accelerator.late(self.prepared, threads) {
+            let device = Arc::new(SectionDevice::of_graph(accelerator, snapshot.clone()));
+            let section = device.for_section(ANY_SECTION, &memory).beside(threads);
+            let begun = OffloadedWalk::begun(
+                &section,
+                self.prepared,
+                (snapshot.into(), dictionary),
+                self.limits,
+                self.options(&clock),
+                first..self.prepared.plan().steps.len(),
+            );
+            if let Some(mut walk) = begun {
+                let profile = self.hand_over(&mut walk, first, consume)?;
+                return Ok(Some(self.came_late(&section, &walk, profile, stays)));
             }
-            return Ok(None);
-        };
-        let first = self.hand_over(&mut walk, steps.start, consume)?;
-        let device = DeviceReport::came_late(
-            &Lately {
-                steps: steps.start..walk.covered(),
-                launches: walk.strips(),
-                has_failed: section.has_failed(),
-                stays,
-            },
-            self.profiling,
-        );
+            match section.stays() {
+                Some(why) if why.is_of_first_steps() => {}
+                Some(why) => {
+                    *stays = why;
+                    return Ok(None);
+                }
+                None => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// What has come of it; `first`: of the steps before.
+    fn came_late<V: GraphView, L: Lexicon>(
+        &self,
+        section: &OfSection,
+        walk: &OffloadedWalk<'_, 'a, V, L>,
+        first: Vec<StepProfile>,
+        stays: &Stays,
+    ) -> Answered {
+        let (steps, launches) = (first.len()..walk.covered(), walk.strips());
         let mut profile = first;
         profile.extend(walk.profile());
-        Ok(Some(Answered {
+        let device = if launches == 0 {
+            // No rows came to it, or it was full.
+            DeviceReport::stayed(section.stays().as_ref().unwrap_or(stays), self.profiling)
+        } else {
+            let lately = Lately {
+                rows: profile[steps.end - 1].rows,
+                steps,
+                launches,
+                why: section.why(),
+                has_failed: section.has_failed(),
+                stays,
+            };
+            DeviceReport::came_late(&lately, self.profiling)
+        };
+        Answered {
             profile,
             device: Some(device),
             ..Answered::default()
-        }))
+        }
     }
 
     /// Walks the steps before this one, and on with their rows, until there are no more or nobody wants any.
@@ -106,7 +119,7 @@ impl<'a> Execution<'_, 'a> {
         walk: &mut OffloadedWalk<'_, 'a, V, L>,
         first: usize,
         consume: &mut Consumer<'_>,
-    ) -> Result<Vec<explore::StepProfile>, QueryError> {
+    ) -> Result<Vec<StepProfile>, QueryError> {
         let clock = clock();
         let GraphVersion {
             snapshot,
@@ -122,7 +135,7 @@ impl<'a> Execution<'_, 'a> {
             0..first,
         );
         let mut result = Chunk::new();
-        let mut _held = None;
+        let (mut rows_max, mut _held) = (TABLE_MIN, None);
         loop {
             match self.come(walk.next(&mut result)).map_err(failed)? {
                 Status::Rows => {
@@ -133,7 +146,8 @@ impl<'a> Execution<'_, 'a> {
                 Status::Starved => {
                     // The table before is not needed any more.
                     drop(_held.take());
-                    let most = walk.rows_wanted().clamp(TABLE_MIN, TABLE_MAX);
+                    let most = rows_max.min(walk.rows_wanted()).max(TABLE_MIN);
+                    rows_max = rows_max.saturating_mul(GROWTH);
                     match self.table(&mut before, first, most)? {
                         Some((mut rows, memory)) => {
                             walk.push(&mut rows).map_err(failed)?;

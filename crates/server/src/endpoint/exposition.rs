@@ -366,7 +366,7 @@ fn write_device(page: &mut Page, figures: DeviceFigures) {
         is_lost,
         image_bytes,
     } = figures;
-    let help = "Queries that began on the GPU; on a node, sections of them.";
+    let help = "Queries some steps of which the GPU did; on a node, sections of them.";
     page.single("device_queries_total", "counter", help, queries);
     let help = "Those of them that several GPUs, or threads beside one, began.";
     page.single("device_shared_total", "counter", help, shared);

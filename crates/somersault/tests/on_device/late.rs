@@ -98,7 +98,7 @@ fn plans_say_which_steps_and_why_not_the_first() {
         "{asked}"
     );
     assert_eq!(asked.matches("   (device)").count(), 2, "{asked}");
-    let line = "device: steps 2 to 3, 1 launch; those before on the processors: the device does not begin this plan: of step 1, path-expand is not done there\n";
+    let line = "device: steps 2 to 3, 30 rows, 1 launch; those before on the processors: the device does not begin this plan: of step 1, path-expand is not done there\n";
     assert!(said.contains(line), "{said}");
     assert_eq!(document["steps"][2]["found"]["rows"], 30, "{said}");
 }
