@@ -238,7 +238,7 @@ impl World {
                 .collect(),
             moment: Cell::new(layers.len()),
             sizes: sizes(&snapshot),
-            is_merged: !named.is_empty() && random.chance(70),
+            is_merged: !named.is_empty() && random.chance(85),
             named,
             snapshot,
             vertices,
@@ -317,16 +317,16 @@ impl World {
         if random.chance(15) {
             text += &pattern(random, own);
         }
-        let kind = random.below(6);
-        if kind < 3 {
+        let kind = random.below(7);
+        if kind < 4 {
             // In the others it is nowhere else.
             *variables += 1;
         }
         match kind {
             0 | 1 => format!("OPTIONAL {{ {text} }} "),
-            2 => format!("{{ {text} }} UNION {{ {} }} ", pattern(random, own)),
-            3 => format!("FILTER EXISTS {{ {text} }} "),
-            4 => format!("FILTER NOT EXISTS {{ {text} }} "),
+            2 | 3 => format!("{{ {text} }} UNION {{ {} }} ", pattern(random, own)),
+            4 => format!("FILTER EXISTS {{ {text} }} "),
+            5 => format!("FILTER NOT EXISTS {{ {text} }} "),
             _ => format!("MINUS {{ {text} }} "),
         }
     }
