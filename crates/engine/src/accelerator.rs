@@ -208,14 +208,14 @@ impl Accelerator {
         self.wants(plan).is_ok() && self.doors.iter().any(|door| door.look().is_ok())
     }
 
-    /// What would become of a query whose plan is prepared; so many threads would walk it else, and so many one that does not begin on a device.
+    /// What would become of a query whose plan is prepared; so many threads would walk it else, and take so many nanoseconds.
     pub(crate) fn foresight(
         &self,
         version: &Version,
         prepared: &Prepared<'_>,
-        (workers, late_workers): (usize, usize),
+        (workers, here_ns): (usize, f64),
     ) -> DeviceReport {
-        match self.foreseen(version, prepared, (workers, late_workers)) {
+        match self.foreseen(version, prepared, (workers, here_ns)) {
             Ok((steps, why)) => DeviceReport::would(steps, why),
             Err(stays) => DeviceReport::stayed(&stays, true),
         }
@@ -226,7 +226,7 @@ impl Accelerator {
         &self,
         version: &Version,
         prepared: &Prepared<'_>,
-        (workers, late_workers): (usize, usize),
+        (workers, here_ns): (usize, f64),
     ) -> Result<(Range<usize>, NotCovered), Stays> {
         let plan = prepared.plan();
         self.wants(plan)?;
@@ -240,18 +240,18 @@ impl Accelerator {
             version: Some(version),
             ..Over::ALL
         };
-        let gains = |(outlook, why): (Outlook, NotCovered), threads| {
-            let gains = self.gains(&outlook, plan, Rows::Own { threads });
+        let gains = |(outlook, why): (Outlook, NotCovered), rows| {
+            let gains = self.gains(&outlook, plan, rows);
             let steps = outlook.first..outlook.covered;
             gains.then_some((steps, why)).ok_or(Stays::Unworthy)
         };
         let begun = gpu.outlook(prepared, &over).map_err(Stays::Gpu);
-        let stays = match begun.and_then(|begun| gains(begun, workers)) {
+        let stays = match begun.and_then(|begun| gains(begun, Rows::Seed { threads: workers })) {
             Err(stays) if stays.is_of_first_steps() => stays,
             others => return others,
         };
         let mut late = self
-            .late(prepared, late_workers)
+            .late(prepared, here_ns)
             .into_iter()
             .filter_map(|first| {
                 let over = Over {
@@ -259,19 +259,19 @@ impl Accelerator {
                     ..over.clone()
                 };
                 let late = gpu.outlook(prepared, &over).ok()?;
-                gains(late, late_workers).ok()
+                gains(late, Rows::Own { here_ns }).ok()
             });
         late.next().ok_or(stays)
     }
 
     /// Where a plan may come to a device that does not do its first steps, the step before which most is done there first: each where one thread with a device
-    /// for as much as there may be is expected to be sooner than so many threads without.
-    pub(crate) fn late(&self, prepared: &Prepared<'_>, threads: usize) -> Vec<usize> {
+    /// for as much as there may be is expected to be sooner than the processors, which take so many nanoseconds.
+    pub(crate) fn late(&self, prepared: &Prepared<'_>, here_ns: f64) -> Vec<usize> {
         let plan = prepared.plan();
         let mut stretches = gpu::stretches(prepared);
         stretches.retain(|stretch| {
             let most = Outlook::of(stretch.clone(), plan.steps[stretch.end - 1].keep.len());
-            self.gains(&most, plan, Rows::Own { threads })
+            self.gains(&most, plan, Rows::Own { here_ns })
         });
         let cost = |stretch: &Range<usize>| sum_ns(&plan.steps[stretch.clone()]);
         stretches.sort_by(|one, other| cost(other).total_cmp(&cost(one)));
@@ -360,7 +360,7 @@ impl Accelerator {
         let waits = match rows {
             // Others would wait with it, for it is a node's worker; and later tables are many.
             Rows::OfNodes(_) => self.brings() && !goes_on,
-            Rows::Own { .. } => true,
+            Rows::Own { .. } | Rows::Seed { .. } => true,
         };
         let most = if waits {
             longest_wait(&plan.steps[steps.clone()], 1)
@@ -434,7 +434,7 @@ impl Accelerator {
         let mut stays = Stays::Never;
         for at in 0..self.doors.len() {
             let number = (turn + at) % self.doors.len();
-            let rows = Rows::Own { threads: workers };
+            let rows = Rows::Seed { threads: workers };
             let gains = |outlook: &Outlook| self.gains(outlook, prepared.plan(), rows);
             let over = Over {
                 version: Some(version),
@@ -531,7 +531,7 @@ impl Accelerator {
         match begun {
             Ok(mut section) => {
                 let plan = prepared.plan();
-                let rows = Rows::Own { threads: 1 };
+                let rows = Rows::Seed { threads: 1 };
                 let (_, expected) = expected_ns(section.outlook(), plan, rows);
                 // Of a table, as of all rows that are expected to come.
                 let before = section.outlook().first.checked_sub(1);
@@ -581,12 +581,9 @@ impl Accelerator {
         let (cost_ns, device_ns) = expected_ns(outlook, plan, rows);
         match rows {
             Rows::OfNodes(_) => device_ns < cost_ns,
-            // What stands before is walked by one thread, and what follows a loaded section, too.
-            Rows::Own { threads } if outlook.first > 0 => {
-                let all_ns = sum_ns(&plan.steps);
-                all_ns - cost_ns + device_ns < all_ns / threads.max(1) as f64
-            }
-            Rows::Own { threads } => device_ns < cost_ns / threads.max(1) as f64,
+            // What stands before is walked by one thread, and what follows, too.
+            Rows::Own { here_ns } => sum_ns(&plan.steps) - cost_ns + device_ns < here_ns,
+            Rows::Seed { threads } => device_ns < cost_ns / threads.max(1) as f64,
         }
     }
 
@@ -722,10 +719,15 @@ pub(crate) struct SectionOf<'o> {
 /// Whose rows come to a section, and what it is held against.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Rows {
-    /// The query's own: so many threads would walk all of it.
-    Own {
+    /// The plan's seed: so many threads would walk the section.
+    Seed {
         /// Threads.
         threads: usize,
+    },
+    /// Those of steps before that are walked here: the processors are expected to take so long for all of the query.
+    Own {
+        /// Nanoseconds.
+        here_ns: f64,
     },
     /// Those of a node, of so many that have a part each: a worker walks the section else.
     OfNodes(u16),
@@ -735,7 +737,7 @@ pub(crate) enum Rows {
 fn expected_ns(outlook: &Outlook, plan: &Plan, rows: Rows) -> (f64, f64) {
     let covered = &plan.steps[outlook.first..outlook.covered];
     let (share, tables_a_row) = match rows {
-        Rows::Own { .. } => (1.0, report::OWN_TABLES_A_ROW),
+        Rows::Seed { .. } | Rows::Own { .. } => (1.0, report::OWN_TABLES_A_ROW),
         Rows::OfNodes(parts) => (1.0 / f64::from(parts), report::TABLES_A_ROW),
     };
     let cost_ns = sum_ns(covered) * share;

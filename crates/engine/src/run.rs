@@ -5,6 +5,8 @@
 //!  heavy:   worker walks over parts of the seed -- chunks --> tail -> consumer
 //! ```
 //!
+//! A heavy plan that starts from no set, or from a small one, has its first steps walked by one thread at a time, and their rows handed out (`handed`).
+//!
 //! Workers take the next [part](parts) of the seed when they are done with one, so a part that fans out
 //! delays nobody else's. The channels between them and the calling thread are short: a slow client slows the
 //! walk down, and memory stays at a few chunks a worker. Whatever ends the query early (a limit that is
@@ -23,6 +25,7 @@
 
 mod beside_devices;
 pub mod device_runs;
+mod handed;
 mod late;
 mod on_device;
 mod parts;
@@ -41,6 +44,7 @@ use explore::{
     Chunk, Environment, Limits, Options, Prepared, Seed, Service, Status, StepProfile, Stop, Walk,
     WalkError, prepare, wait, wait_for,
 };
+use handed::handing;
 pub(crate) use on_device::chunk_of;
 use on_device::is_seed_of;
 use parts::{Chunks, EndOnPanic, PART_LEN_MIN, Part, Parts};
@@ -182,14 +186,11 @@ impl Query {
         let Ok(prepared) = prepared else {
             return unknown();
         };
-        let is_shared = |seed: &Seed<'_>| seed.len() > PART_LEN_MIN;
         let seed = wait_for(snapshot, &limits, || prepared.seed(snapshot));
         let workers = self.workers();
-        let late_workers = match seed {
-            Ok(Some(seed)) if is_shared(&seed) => workers,
-            _ => 1,
-        };
-        accelerator.foresight(snapshot, &prepared, (workers, late_workers))
+        let way = Way::of(&prepared, seed.ok().flatten(), workers);
+        let here_ns = way.expected_ns(&prepared, workers);
+        accelerator.foresight(snapshot, &prepared, (workers, here_ns))
     }
 
     /// A number that nobody can foresee: the seed of what the query draws.
@@ -238,6 +239,40 @@ impl Stop for Halt<'_> {
 
     fn waiting(&self, wait: &mut dyn FnMut()) {
         self.token.waiting(wait);
+    }
+}
+
+/// How processors walk a query.
+enum Way<'a> {
+    /// Its seed is cut for several threads.
+    Shared(Seed<'a>),
+    /// Rows are handed to them before this step; all of it is expected to take so many nanoseconds.
+    Handed(usize, f64),
+    /// By one thread.
+    Alone,
+}
+
+impl<'a> Way<'a> {
+    /// How so many threads walk a plan with this seed.
+    fn of(prepared: &Prepared<'a>, seed: Option<Seed<'a>>, workers: usize) -> Way<'a> {
+        match seed.filter(|seed| workers > 1 && seed.len() > PART_LEN_MIN) {
+            Some(seed) => Way::Shared(seed),
+            None => handing(prepared, workers).map_or(Way::Alone, |(at, ns)| Way::Handed(at, ns)),
+        }
+    }
+
+    /// What all steps are expected to take with so many threads, in nanoseconds.
+    fn expected_ns(&self, prepared: &Prepared<'_>, workers: usize) -> f64 {
+        let costs = prepared
+            .plan()
+            .steps
+            .iter()
+            .map(|step| step.estimate.cost_ns);
+        match self {
+            Way::Shared(_) => costs.sum::<f64>() / workers.max(1) as f64,
+            Way::Handed(_, ns) => *ns,
+            Way::Alone => costs.sum(),
+        }
     }
 }
 
@@ -299,19 +334,20 @@ impl<'a> Execution<'_, 'a> {
             }
             others => others,
         };
-        let seed = seed.filter(|seed| is_shared && seed.len() > PART_LEN_MIN);
+        let way = Way::of(self.prepared, seed, workers);
         let mut report = None;
         if let Some((device, begun)) = begun {
             let mut stays = begun.err().unwrap_or(Stays::Seed);
-            let threads = if seed.is_some() { workers } else { 1 };
-            if let Some(answered) = self.late(device, &mut stays, threads, consume)? {
+            let here_ns = way.expected_ns(self.prepared, workers);
+            if let Some(answered) = self.late(device, &mut stays, here_ns, consume)? {
                 return Ok(answered);
             }
             report = Some(DeviceReport::stayed(&stays, self.profiling));
         }
-        let profile = match seed {
-            Some(seed) => self.shared(workers, &seed, consume),
-            None => self.alone(consume),
+        let profile = match way {
+            Way::Shared(seed) => self.shared(workers, &seed, consume),
+            Way::Handed(from, _) => self.handed(workers, from, consume),
+            Way::Alone => self.alone(consume),
         };
         Ok(Answered {
             profile: profile?,

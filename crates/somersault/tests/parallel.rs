@@ -177,6 +177,80 @@ fn the_first_in_an_order_are_the_same_ones_whoever_chooses_them() {
     assert!(is_heavy, "light queries have one worker anyway");
 }
 
+/// Plans that start from no set, or from a handful of vertices: rows of their first steps are handed to the threads.
+#[test]
+fn what_starts_from_no_set_is_shared_too() {
+    let mut text = String::new();
+    for number in 0..3_000_u32 {
+        // Some have far more than others.
+        let fan = if number % 97 == 0 { 90 } else { 7 };
+        for other in 0..fan {
+            let next = (number + other * other + 1) % 3_000;
+            writeln!(text, "<e:{number}> <e:p> <e:{next}> .").unwrap();
+        }
+        writeln!(text, "<e:{number}> <e:q> <e:{}> .", (number + 30) % 3_000).unwrap();
+        writeln!(text, "<e:{number}> <e:v> {} .", number % 10).unwrap();
+    }
+    let database = support::loaded(&text, Format::Turtle, 2).unwrap();
+    let start = [
+        "<e:0> <e:q>* ?a",
+        "VALUES ?a { <e:0> <e:97> <e:194> <e:0> <e:none> <e:291> <e:1> }",
+        "{ ?a <e:v> 3 } UNION { ?a <e:v> 4 }",
+        "{ SELECT DISTINCT ?a { ?a <e:v> ?v FILTER(?v < 2) } }",
+        "BIND(<e:97> AS ?a)",
+        "<e:0> <e:q> ?z . ?z <e:q> ?a",
+    ];
+    let rest = [
+        "SELECT (COUNT(*) AS ?n) { @ . ?a <e:p> ?b . ?b <e:p> ?c . ?c <e:p> ?d }",
+        "SELECT ?c (COUNT(*) AS ?n) (SUM(?v) AS ?s) { @ . ?a <e:p> ?b . ?b <e:p> ?c . ?c <e:v> ?v } GROUP BY ?c",
+        "SELECT ?c ?t { @ . ?a <e:p> ?b . ?b <e:p> ?c . ?c <e:p> ?d . ?d <e:v> ?v . BIND(STR(?v) AS ?t) FILTER NOT EXISTS { ?d <e:q> ?b } }",
+        "SELECT DISTINCT ?d { @ . ?a <e:p> ?b . ?b <e:p> ?c OPTIONAL { ?c <e:q> ?d } }",
+        "SELECT (COUNT(?u) AS ?n) (COUNT(DISTINCT ?u) AS ?m) { @ . ?a <e:p> ?b . ?b <e:p> ?c . BIND(STRUUID() AS ?u) }",
+        "ASK { @ . ?a <e:p> ?b . ?b <e:p> ?c . ?c <e:none> ?d }",
+        "SELECT ?d { @ . ?a <e:p> ?b . ?b <e:p> ?c . ?c <e:p> ?d } ORDER BY ?d LIMIT 5",
+    ];
+    let mut heavy = 0;
+    for begins in start {
+        for rest in rest {
+            let query = rest.replace('@', begins);
+            let (alone, is_heavy) = folded(&database, &query, 1).unwrap().expect("it has time");
+            heavy += usize::from(is_heavy);
+            for threads in [2, 4] {
+                let (shared, _) = folded(&database, &query, threads)
+                    .unwrap()
+                    .expect("it has time");
+                assert_eq!(shared, alone, "{threads} threads: {query}");
+            }
+            if query.contains("STRUUID") {
+                let answer = support::answer(&database, &query, 4).map_err(NoAnswer::message);
+                let Answer::Rows { rows, .. } = answer.unwrap() else {
+                    panic!("a SELECT gives rows");
+                };
+                assert_eq!(rows[0][0], rows[0][1], "each is another one: {query}");
+            }
+        }
+    }
+    assert!(heavy >= 15, "{heavy} of 42 were walked by several threads");
+    // One that fails in the middle of it fails, whoever found that.
+    let query = rest[0].replace('@', start[0]);
+    let big = query.replace("(COUNT(*) AS ?n)", "DISTINCT ?a ?b ?c ?d");
+    let request = Request {
+        threads: Some(4),
+        memory_bytes: Some(1 << 20),
+        ..Request::new(&big)
+    };
+    let mut running = database.start(&request).unwrap();
+    assert_eq!(running.run_folded().unwrap_err().kind, Kind::Memory);
+    let long = query.replace("?d }", "?d . ?d <e:p> ?e . ?e <e:p> ?f . ?f <e:p> ?g }");
+    let request = Request {
+        threads: Some(4),
+        timeout: Some(Duration::from_millis(20)),
+        ..Request::new(&long)
+    };
+    let mut running = database.start(&request).unwrap();
+    assert_eq!(running.run_folded().unwrap_err().kind, Kind::Timeout);
+}
+
 #[test]
 fn what_comes_after_a_shared_walk_is_not_cancelled_with_it() {
     let mut text = String::new();

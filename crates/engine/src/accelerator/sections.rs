@@ -106,7 +106,7 @@ impl SectionDevice {
             device: Arc::clone(self),
             section,
             memory: Arc::clone(memory),
-            threads: 1,
+            here_ns: f64::INFINITY,
             so_far: Arc::default(),
         }
     }
@@ -117,15 +117,15 @@ pub(crate) struct OfSection {
     device: Arc<SectionDevice>,
     section: HomeSection,
     memory: Memory,
-    /// Those that would walk all of the query else, where one walks what is not the device's.
-    threads: usize,
+    /// What the processors would take for all of a query, in nanoseconds.
+    here_ns: f64,
     so_far: Arc<SoFar>,
 }
 
 impl OfSection {
-    /// It, if that is worth more than so many threads for all of the query.
-    pub(crate) fn beside(self, threads: usize) -> OfSection {
-        OfSection { threads, ..self }
+    /// It, if that is sooner than processors that take so many nanoseconds for all of the query.
+    pub(crate) fn beside(self, here_ns: f64) -> OfSection {
+        OfSection { here_ns, ..self }
     }
 
     /// Why it was not begun, where it was not, the last time.
@@ -207,7 +207,7 @@ impl Offloader for OfSection {
         let rows = match device.part {
             Some(_) => Rows::OfNodes(nodes),
             None => Rows::Own {
-                threads: self.threads,
+                here_ns: self.here_ns,
             },
         };
         let of = SectionOf {

@@ -9,7 +9,7 @@
 //! microsecond each, and millions come of them.
 //!
 //! All of this is one thread's. So it is done where its first and last steps, walked on one thread, and a device's in between are expected to take less than the threads
-//! that the query may have take for all ([`Accelerator::late`]). Handing over is the same as between nodes ([`explore::OffloadedWalk`]): so is what becomes of a
+//! that the query may have take for all, by whichever way ([`Accelerator::late`]). Handing over is the same as between nodes ([`explore::OffloadedWalk`]): so is what becomes of a
 //! device that fails.
 
 use super::on_device::PieceMemory;
@@ -35,13 +35,13 @@ const ANY_SECTION: HomeSection = HomeSection {
 };
 
 impl<'a> Execution<'_, 'a> {
-    /// Walks the plan, later steps of it on a device that does not do the first ones, if that is worth it for a query that has so many threads else; `None`: it
+    /// Walks the plan, later steps of it on a device that does not do the first ones, if that is expected to be sooner than processors that take so many nanoseconds for all; `None`: it
     /// is not, or no device does them. `stays` says why it did not begin there, and is another reason then if there is one.
     pub(super) fn late(
         &self,
         accelerator: &Arc<Accelerator>,
         stays: &mut Stays,
-        threads: usize,
+        here_ns: f64,
         consume: &mut Consumer<'_>,
     ) -> Result<Option<Answered>, QueryError> {
         if !stays.is_of_first_steps() {
@@ -54,9 +54,9 @@ impl<'a> Execution<'_, 'a> {
         } = &self.graph.version;
         let memory: Arc<dyn MemoryBudget + Send> = Arc::clone(self.budget) as _;
         let clock = clock();
-        for first in accelerator.late(self.prepared, threads) {
+        for first in accelerator.late(self.prepared, here_ns) {
             let device = Arc::new(SectionDevice::of_graph(accelerator, snapshot.clone()));
-            let section = device.for_section(ANY_SECTION, &memory).beside(threads);
+            let section = device.for_section(ANY_SECTION, &memory).beside(here_ns);
             let begun = OffloadedWalk::begun(
                 &section,
                 self.prepared,
