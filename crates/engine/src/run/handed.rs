@@ -34,6 +34,9 @@ const PARTS_PER_WORKER: u64 = 4;
 /// Chunks on their way from each worker.
 const CHUNKS_PER_WORKER: usize = 4;
 
+/// How much more than an average row's is expected of the one that is the last to be done.
+const SKEW: f64 = 8.0;
+
 /// Expected nanoseconds of handing a row on, and of a thread that begins and ends.
 const ROW_NS: f64 = 30.0;
 const THREAD_NS: f64 = 5e4;
@@ -114,13 +117,11 @@ pub(super) fn handing(prepared: &Prepared<'_>, workers: usize) -> Option<(usize,
     let cut = prepared.cut().min(steps.len());
     let handed = |at: usize| {
         let rows = steps[at - 1].estimate.rows;
-        // No more threads than rows have something to do.
-        let threads = (workers as f64).min(rows).max(1.0);
         let before = sum(&steps[..at]) + rows * ROW_NS + workers as f64 * THREAD_NS;
-        (
-            at,
-            before + sum(&steps[at..cut]) / threads + sum(&steps[cut..]),
-        )
+        // While the last row is walked on with, nobody else has anything to do.
+        let share = 1.0 / workers as f64 + SKEW / rows.max(1.0);
+        let own = sum(&steps[at..cut]) * share.min(1.0);
+        (at, before + own + sum(&steps[cut..]))
     };
     let has_rows = |at: &usize| !prepared.columns_before(*at).is_empty();
     let best = (1..cut).filter(has_rows).map(handed);
@@ -262,7 +263,12 @@ impl<'a> Execution<'_, 'a> {
                 return Ok(None);
             }
             let mut chunk = Chunk::new();
-            match self.come(hand.walk.next(&mut chunk))? {
+            let came = self.come(hand.walk.next(&mut chunk));
+            if came.is_err() {
+                // Nobody asks it again.
+                hand.is_over = true;
+            }
+            match came? {
                 Status::Rows => {
                     (hand.rows, hand.taken) = (chunk.rows(), 0);
                     hand.columns = chunk.into_columns().collect();
