@@ -215,7 +215,21 @@ fn what_starts_from_no_set_is_shared_too() {
             let query = rest.replace('@', begins);
             let (alone, is_heavy) = folded(&database, &query, 1).unwrap().expect("it has time");
             heavy += usize::from(is_heavy);
+            let bag = |threads| {
+                let answer = support::answer(&database, &query, threads);
+                let Answer::Rows { rows, .. } = answer.map_err(NoAnswer::message).unwrap() else {
+                    panic!("a SELECT gives rows");
+                };
+                let mut rows: Vec<String> = rows.iter().map(|row| format!("{row:?}")).collect();
+                rows.sort_unstable();
+                rows
+            };
             for threads in [2, 4] {
+                if query.contains("STR(") {
+                    // What is computed is numbered as it comes.
+                    assert!(bag(threads) == bag(1), "{threads} threads: {query}");
+                    continue;
+                }
                 let (shared, _) = folded(&database, &query, threads)
                     .unwrap()
                     .expect("it has time");
