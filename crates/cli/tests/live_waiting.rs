@@ -15,7 +15,7 @@ fn who_follows_waits_until_somebody_listens() {
     ] {
         let said = answer("404 Not Found", "there is no such thing");
         let (url, _requests) = listener_after(Duration::from_millis(300), vec![said]);
-        let run = run(&[asked, &["--endpoint", &url]].concat());
+        let run = run([asked, &["--endpoint", &url]].concat());
         assert_ne!(run.code, Some(0));
         assert!(run.errors.contains("404"), "{}", run.errors);
         assert!(!run.errors.contains("cannot connect"), "{}", run.errors);

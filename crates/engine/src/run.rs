@@ -245,7 +245,7 @@ impl Stop for Halt<'_> {
 /// How processors walk a query.
 enum Way<'a> {
     /// Its seed is cut for several threads.
-    Shared(Seed<'a>),
+    Shared(Box<Seed<'a>>),
     /// Rows are handed to them before this step; all of it is expected to take so many nanoseconds.
     Handed(usize, f64),
     /// By one thread.
@@ -256,7 +256,7 @@ impl<'a> Way<'a> {
     /// How so many threads walk a plan with this seed.
     fn of(prepared: &Prepared<'a>, seed: Option<Seed<'a>>, workers: usize) -> Way<'a> {
         match seed.filter(|seed| workers > 1 && seed.len() > PART_LEN_MIN) {
-            Some(seed) => Way::Shared(seed),
+            Some(seed) => Way::Shared(Box::new(seed)),
             None => handing(prepared, workers).map_or(Way::Alone, |(at, ns)| Way::Handed(at, ns)),
         }
     }

@@ -135,7 +135,7 @@ impl<'a> Execution<'_, 'a> {
             0..first,
         );
         let mut result = Chunk::new();
-        let (mut rows_max, mut _held) = (TABLE_MIN, None);
+        let (mut rows_max, mut held) = (TABLE_MIN, None);
         loop {
             match self.come(walk.next(&mut result)).map_err(failed)? {
                 Status::Rows => {
@@ -145,13 +145,13 @@ impl<'a> Execution<'_, 'a> {
                 }
                 Status::Starved => {
                     // The table before is not needed any more.
-                    drop(_held.take());
+                    drop(held.take());
                     let most = rows_max.min(walk.rows_wanted()).max(TABLE_MIN);
                     rows_max = rows_max.saturating_mul(GROWTH);
                     match self.table(&mut before, first, most)? {
                         Some((mut rows, memory)) => {
                             walk.push(&mut rows).map_err(failed)?;
-                            _held = Some(memory);
+                            held = Some(memory);
                         }
                         None => walk.end_input(),
                     }
