@@ -246,10 +246,11 @@ impl Accelerator {
             gains.then_some((steps, why)).ok_or(Stays::Unworthy)
         };
         let begun = gpu.outlook(prepared, &over).map_err(Stays::Gpu);
-        let stays = match begun.and_then(|begun| gains(begun, Rows::Seed { threads: workers })) {
-            Err(stays) if stays.is_of_first_steps() => stays,
-            others => return others,
-        };
+        let stays =
+            match begun.and_then(|begun| gains(begun, SectionRows::Seed { threads: workers })) {
+                Err(stays) if stays.is_of_first_steps() => stays,
+                others => return others,
+            };
         let mut late = self
             .late(prepared, here_ns)
             .into_iter()
@@ -259,7 +260,7 @@ impl Accelerator {
                     ..over.clone()
                 };
                 let late = gpu.outlook(prepared, &over).ok()?;
-                gains(late, Rows::Own { here_ns }).ok()
+                gains(late, SectionRows::Own { here_ns }).ok()
             });
         late.next().ok_or(stays)
     }
@@ -271,7 +272,7 @@ impl Accelerator {
         let mut stretches = gpu::stretches(prepared);
         stretches.retain(|stretch| {
             let most = Outlook::of(stretch.clone(), plan.steps[stretch.end - 1].keep.len());
-            self.gains(&most, plan, Rows::Own { here_ns })
+            self.gains(&most, plan, SectionRows::Own { here_ns })
         });
         let cost = |stretch: &Range<usize>| sum_ns(&plan.steps[stretch.clone()]);
         stretches.sort_by(|one, other| cost(other).total_cmp(&cost(one)));
@@ -359,8 +360,8 @@ impl Accelerator {
         let gains = |outlook: &Outlook| self.gains(outlook, plan, rows);
         let waits = match rows {
             // Others would wait with it, for it is a node's worker; and later tables are many.
-            Rows::OfNodes(_) => self.brings() && !goes_on,
-            Rows::Own { .. } | Rows::Seed { .. } => true,
+            SectionRows::OfNodes(_) => self.brings() && !goes_on,
+            SectionRows::Own { .. } | SectionRows::Seed { .. } => true,
         };
         let most = if waits {
             longest_wait(&plan.steps[steps.clone()], 1)
@@ -434,7 +435,7 @@ impl Accelerator {
         let mut stays = Stays::Never;
         for at in 0..self.doors.len() {
             let number = (turn + at) % self.doors.len();
-            let rows = Rows::Seed { threads: workers };
+            let rows = SectionRows::Seed { threads: workers };
             let gains = |outlook: &Outlook| self.gains(outlook, prepared.plan(), rows);
             let over = Over {
                 version: Some(version),
@@ -531,7 +532,7 @@ impl Accelerator {
         match begun {
             Ok(mut section) => {
                 let plan = prepared.plan();
-                let rows = Rows::Seed { threads: 1 };
+                let rows = SectionRows::Seed { threads: 1 };
                 let (_, expected) = expected_ns(section.outlook(), plan, rows);
                 // Of a table, as of all rows that are expected to come.
                 let before = section.outlook().first.checked_sub(1);
@@ -574,16 +575,16 @@ impl Accelerator {
     }
 
     /// Whether it is expected to be done sooner with a device for a section's steps.
-    fn gains(&self, outlook: &Outlook, plan: &Plan, rows: Rows) -> bool {
+    fn gains(&self, outlook: &Outlook, plan: &Plan, rows: SectionRows) -> bool {
         if self.offload == Offload::Always {
             return true;
         }
         let (cost_ns, device_ns) = expected_ns(outlook, plan, rows);
         match rows {
-            Rows::OfNodes(_) => device_ns < cost_ns,
+            SectionRows::OfNodes(_) => device_ns < cost_ns,
             // What stands before is walked by one thread, and what follows, too.
-            Rows::Own { here_ns } => sum_ns(&plan.steps) - cost_ns + device_ns < here_ns,
-            Rows::Seed { threads } => device_ns < cost_ns / threads.max(1) as f64,
+            SectionRows::Own { here_ns } => sum_ns(&plan.steps) - cost_ns + device_ns < here_ns,
+            SectionRows::Seed { threads } => device_ns < cost_ns / threads.max(1) as f64,
         }
     }
 
@@ -711,14 +712,14 @@ pub(crate) struct SectionOf<'o> {
     pub(crate) steps: Range<usize>,
     /// What of the graph there is, where that is not all.
     pub(crate) part: Option<OwnPart<'o>>,
-    pub(crate) rows: Rows,
+    pub(crate) rows: SectionRows,
     /// Whether it was asked for before: another table of rows.
     pub(crate) goes_on: bool,
 }
 
 /// Whose rows come to a section, and what it is held against.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Rows {
+pub(crate) enum SectionRows {
     /// The plan's seed: so many threads would walk the section.
     Seed {
         /// Threads.
@@ -734,11 +735,11 @@ pub(crate) enum Rows {
 }
 
 /// What a section's steps are expected to take, in nanoseconds: on one thread, and on the device.
-fn expected_ns(outlook: &Outlook, plan: &Plan, rows: Rows) -> (f64, f64) {
+fn expected_ns(outlook: &Outlook, plan: &Plan, rows: SectionRows) -> (f64, f64) {
     let covered = &plan.steps[outlook.first..outlook.covered];
     let (share, tables_a_row) = match rows {
-        Rows::Seed { .. } | Rows::Own { .. } => (1.0, report::OWN_TABLES_A_ROW),
-        Rows::OfNodes(parts) => (1.0 / f64::from(parts), report::TABLES_A_ROW),
+        SectionRows::Seed { .. } | SectionRows::Own { .. } => (1.0, report::OWN_TABLES_A_ROW),
+        SectionRows::OfNodes(parts) => (1.0 / f64::from(parts), report::TABLES_A_ROW),
     };
     let cost_ns = sum_ns(covered) * share;
     let rows = covered.last().map_or(0.0, |step| step.estimate.rows);

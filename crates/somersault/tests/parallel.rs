@@ -177,9 +177,8 @@ fn the_first_in_an_order_are_the_same_ones_whoever_chooses_them() {
     assert!(is_heavy, "light queries have one worker anyway");
 }
 
-/// Plans that start from no set, or from a handful of vertices: rows of their first steps are handed to the threads.
-#[test]
-fn what_starts_from_no_set_is_shared_too() {
+/// A graph of which some vertices have far more edges than others.
+fn uneven() -> Database {
     let mut text = String::new();
     for number in 0..3_000_u32 {
         // Some have far more than others.
@@ -191,7 +190,24 @@ fn what_starts_from_no_set_is_shared_too() {
         writeln!(text, "<e:{number}> <e:q> <e:{}> .", (number + 30) % 3_000).unwrap();
         writeln!(text, "<e:{number}> <e:v> {} .", number % 10).unwrap();
     }
-    let database = support::loaded(&text, Format::Turtle, 2).unwrap();
+    support::loaded(&text, Format::Turtle, 2).unwrap()
+}
+
+/// The answer's rows as a bag.
+fn bag(database: &Database, query: &str, threads: usize) -> Vec<String> {
+    let answer = support::answer(database, query, threads);
+    let Answer::Rows { rows, .. } = answer.map_err(NoAnswer::message).unwrap() else {
+        panic!("a SELECT gives rows");
+    };
+    let mut rows: Vec<String> = rows.iter().map(|row| format!("{row:?}")).collect();
+    rows.sort_unstable();
+    rows
+}
+
+/// Plans that start from no set, or from a handful of vertices: rows of their first steps are handed to the threads.
+#[test]
+fn what_starts_from_no_set_is_shared_too() {
+    let database = uneven();
     let start = [
         "<e:0> <e:q>* ?a",
         "VALUES ?a { <e:0> <e:97> <e:194> <e:0> <e:none> <e:291> <e:1> }",
@@ -215,19 +231,12 @@ fn what_starts_from_no_set_is_shared_too() {
             let query = rest.replace('@', begins);
             let (alone, is_heavy) = folded(&database, &query, 1).unwrap().expect("it has time");
             heavy += usize::from(is_heavy);
-            let bag = |threads| {
-                let answer = support::answer(&database, &query, threads);
-                let Answer::Rows { rows, .. } = answer.map_err(NoAnswer::message).unwrap() else {
-                    panic!("a SELECT gives rows");
-                };
-                let mut rows: Vec<String> = rows.iter().map(|row| format!("{row:?}")).collect();
-                rows.sort_unstable();
-                rows
-            };
             for threads in [2, 4] {
                 if query.contains("STR(") {
                     // What is computed is numbered as it comes.
-                    assert!(bag(threads) == bag(1), "{threads} threads: {query}");
+                    let [one, several] =
+                        [1, threads].map(|threads| bag(&database, &query, threads));
+                    assert!(one == several, "{threads} threads: {query}");
                     continue;
                 }
                 let (shared, _) = folded(&database, &query, threads)
@@ -245,9 +254,14 @@ fn what_starts_from_no_set_is_shared_too() {
         }
     }
     assert!(heavy >= 15, "{heavy} of 42 were walked by several threads");
-    // One that fails in the middle of it fails, whoever found that.
-    let query = rest[0].replace('@', start[0]);
-    let big = query.replace("(COUNT(*) AS ?n)", "DISTINCT ?a ?b ?c ?d");
+}
+
+/// One that fails in the middle of it fails, whoever found that.
+#[test]
+fn what_starts_from_no_set_fails_as_one() {
+    let database = uneven();
+    let start = "<e:0> <e:q>* ?a . ?a <e:p> ?b . ?b <e:p> ?c . ?c <e:p> ?d";
+    let big = format!("SELECT DISTINCT ?a ?b ?c ?d {{ {start} }}");
     let request = Request {
         threads: Some(4),
         memory_bytes: Some(1 << 20),
@@ -255,7 +269,8 @@ fn what_starts_from_no_set_is_shared_too() {
     };
     let mut running = database.start(&request).unwrap();
     assert_eq!(running.run_folded().unwrap_err().kind, Kind::Memory);
-    let long = query.replace("?d }", "?d . ?d <e:p> ?e . ?e <e:p> ?f . ?f <e:p> ?g }");
+    let long =
+        format!("SELECT (COUNT(*) AS ?n) {{ {start} . ?d <e:p> ?e . ?e <e:p> ?f . ?f <e:p> ?g }}");
     let request = Request {
         threads: Some(4),
         timeout: Some(Duration::from_millis(20)),

@@ -16,7 +16,7 @@
 //!
 //! Over a whole graph a query whose first steps no device does comes to it so later (`run::late`).
 
-use super::{Accelerator, Begun, NAP, PATIENCE, Rows, STRIP_NS, SectionOf, Stays};
+use super::{Accelerator, Begun, NAP, PATIENCE, STRIP_NS, SectionOf, SectionRows, Stays};
 use crate::run::chunk_of;
 use cluster::host::HomeSection;
 use explore::{
@@ -205,8 +205,8 @@ impl Offloader for OfSection {
         });
         let asked = (device.number, &device.graph);
         let rows = match device.part {
-            Some(_) => Rows::OfNodes(nodes),
-            None => Rows::Own {
+            Some(_) => SectionRows::OfNodes(nodes),
+            None => SectionRows::Own {
                 here_ns: self.here_ns,
             },
         };
