@@ -185,18 +185,20 @@ fn uneven() -> Database {
         let fan = if number % 97 == 0 { 90 } else { 7 };
         for other in 0..fan {
             let next = (number + other * other + 1) % 3_000;
-            writeln!(text, "<e:{number}> <e:p> <e:{next}> .").unwrap();
+            writeln!(text, "<e:{number}> <e:p> <e:{next}> .").expect("nothing fails");
         }
-        writeln!(text, "<e:{number}> <e:q> <e:{}> .", (number + 30) % 3_000).unwrap();
-        writeln!(text, "<e:{number}> <e:v> {} .", number % 10).unwrap();
+        writeln!(text, "<e:{number}> <e:q> <e:{}> .", (number + 30) % 3_000)
+            .expect("nothing fails");
+        writeln!(text, "<e:{number}> <e:v> {} .", number % 10).expect("nothing fails");
     }
-    support::loaded(&text, Format::Turtle, 2).unwrap()
+    support::loaded(&text, Format::Turtle, 2).expect("nothing fails")
 }
 
 /// The answer's rows as a bag.
 fn bag(database: &Database, query: &str, threads: usize) -> Vec<String> {
     let answer = support::answer(database, query, threads);
-    let Answer::Rows { rows, .. } = answer.map_err(NoAnswer::message).unwrap() else {
+    let Answer::Rows { rows, .. } = answer.map_err(NoAnswer::message).expect("nothing fails")
+    else {
         panic!("a SELECT gives rows");
     };
     let mut rows: Vec<String> = rows.iter().map(|row| format!("{row:?}")).collect();
