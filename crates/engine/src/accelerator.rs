@@ -361,7 +361,7 @@ impl Accelerator {
         let waits = match rows {
             // Others would wait with it, for it is a node's worker; and later tables are many.
             SectionRows::OfNodes(_) => self.brings() && !goes_on,
-            SectionRows::Own { .. } | SectionRows::Seed { .. } => true,
+            SectionRows::Own { .. } | SectionRows::Seed { .. } => !goes_on,
         };
         let most = if waits {
             longest_wait(&plan.steps[steps.clone()], 1)

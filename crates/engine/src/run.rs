@@ -48,7 +48,7 @@ use handed::handing;
 pub(crate) use on_device::chunk_of;
 use on_device::is_seed_of;
 use parts::{Chunks, EndOnPanic, PART_LEN_MIN, Part, Parts};
-use query::plan::Weight;
+use query::plan::{Step, Weight};
 use std::hash::{BuildHasher, RandomState};
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -263,15 +263,13 @@ impl<'a> Way<'a> {
 
     /// What all steps are expected to take with so many threads, in nanoseconds.
     fn expected_ns(&self, prepared: &Prepared<'_>, workers: usize) -> f64 {
-        let costs = prepared
-            .plan()
-            .steps
-            .iter()
-            .map(|step| step.estimate.cost_ns);
+        let steps = &prepared.plan().steps;
+        let sum = |steps: &[Step]| -> f64 { steps.iter().map(|step| step.estimate.cost_ns).sum() };
+        let cut = prepared.cut().min(steps.len());
         match self {
-            Way::Shared(_) => costs.sum::<f64>() / workers.max(1) as f64,
+            Way::Shared(_) => sum(&steps[..cut]) / workers.max(1) as f64 + sum(&steps[cut..]),
             Way::Handed(_, ns) => *ns,
-            Way::Alone => costs.sum(),
+            Way::Alone => sum(steps),
         }
     }
 }
@@ -346,7 +344,10 @@ impl<'a> Execution<'_, 'a> {
         }
         let profile = match way {
             Way::Shared(seed) => self.shared(workers, &seed, consume),
-            Way::Handed(from, _) => self.handed(workers, from, consume),
+            Way::Handed(from, _) => match self.workers_with_memory(workers) {
+                1 => self.alone(consume),
+                workers => self.handed(workers, from, consume),
+            },
             Way::Alone => self.alone(consume),
         };
         Ok(Answered {

@@ -385,11 +385,8 @@ impl Cache {
         let outline = match &raw {
             None => None,
             Some(raw) => {
-                let named = match raw.graphs {
-                    Some(_) => self.snapshot.named_graphs()?,
-                    None => Vec::new(),
-                };
-                let graphs = Graphs::of(raw, &named, threads);
+                let named = || self.snapshot.named_graphs();
+                let graphs = Graphs::of(raw, named, threads)?;
                 Some(Outline::of(raw, page_bytes, graphs))
             }
         };

@@ -9,9 +9,9 @@ use rdf::VertexId;
 use std::convert::Infallible;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-use store::GraphScope;
 use store::load::workers;
 use store::raw::{RawNeighbours, RawNumbers, RawSegment};
+use store::{GraphScope, ViewError};
 
 /// Where the edges of a segment are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,20 +37,24 @@ impl Graphs {
     /// Of all edges of a store without named graphs.
     pub(crate) const DEFAULT: Graphs = Graphs::One(GraphScope::DEFAULT_GRAPH);
 
-    /// Those of a segment, whose named graphs these are by their codes; looked at by so many threads.
-    pub(crate) fn of(raw: &RawSegment<'_>, named: &[VertexId], threads: usize) -> Graphs {
+    /// Those of a segment, where this gives the named graphs by their codes; looked at by so many threads.
+    pub(crate) fn of(
+        raw: &RawSegment<'_>,
+        named: impl FnOnce() -> Result<Vec<VertexId>, ViewError>,
+        threads: usize,
+    ) -> Result<Graphs, ViewError> {
         let Some((codes, first)) = raw.graphs.and_then(|codes| Some((codes, *codes.first()?)))
         else {
-            return Graphs::DEFAULT;
+            return Ok(Graphs::DEFAULT);
         };
         if codes.iter().all(|code| *code == first) {
             // The default graph's code is none of theirs.
-            let graph = named.get(first as usize).copied();
-            return Graphs::One(graph.unwrap_or(GraphScope::DEFAULT_GRAPH));
+            let graph = named()?.get(first as usize).copied();
+            return Ok(Graphs::One(graph.unwrap_or(GraphScope::DEFAULT_GRAPH)));
         }
-        Graphs::Several {
+        Ok(Graphs::Several {
             repeats: has_repeats(raw, threads),
-        }
+        })
     }
 
     /// How much of the edges these graphs have.

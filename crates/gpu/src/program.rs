@@ -25,6 +25,7 @@
 //! and, over a plan's own seed, the [cut](Prepared::cut).
 
 mod accessed;
+mod checks;
 mod keys;
 mod layered;
 mod nested;
@@ -57,9 +58,6 @@ use std::ops::Range;
 use std::sync::Arc;
 use store::delta::Version;
 use store::{GraphScope, GraphView, SegmentKey, Snapshot};
-
-/// Comparisons of a filter, at most: each four are a pass over the table, and a processor looks for one of many ids by a search.
-const CONDITIONS_MAX: usize = 2 * layout::CHECKS;
 
 /// See the head of this file.
 pub(crate) struct Program {
@@ -410,20 +408,6 @@ impl<'c> Compiler<'c, '_, '_> {
         Ok(())
     }
 
-    /// The comparisons that a filter is.
-    fn filter(&self, at: usize) -> Result<Vec<ProgramCheck>, NotCovered> {
-        let tags = |slot: Slot| {
-            let made = self.tags.iter().rev().find(|(made, _)| *made == slot);
-            made.map_or(TagSet::STORED, |(_, tags)| *tags)
-        };
-        let conditions = self.prepared.on_ids(at, &tags);
-        let conditions = conditions.ok_or(NotCovered::Condition)?;
-        if conditions.len() > CONDITIONS_MAX {
-            return Err(NotCovered::Condition);
-        }
-        Ok(conditions.into_iter().map(ProgramCheck::of_ids).collect())
-    }
-
     /// A step that makes a column; `None` for any other.
     fn expansion(&mut self, step: &Step) -> Result<Option<ProgramStep>, Stop> {
         let expansion = match step.action {
@@ -620,95 +604,6 @@ impl<'c> Compiler<'c, '_, '_> {
         Ok(images)
     }
 
-    /// The checks that a check is: one, where layers have not changed its segment.
-    fn check(&mut self, step: &Step) -> Result<Vec<ProgramCheck>, Stop> {
-        let Action::Check {
-            subject,
-            predicate,
-            object,
-            from,
-            scope,
-            source,
-        } = step.action
-        else {
-            unreachable!("the caller has looked");
-        };
-        match (subject, object) {
-            (Node::Slot(subject), Node::Slot(object)) => {
-                let (key, images) = self.segment((predicate, What::Edges), from, scope, source)?;
-                self.looks_at_changes(&images, None);
-                let (left, right) = match from {
-                    Direction::Out => (subject, object),
-                    Direction::In => (object, subject),
-                };
-                self.has_list(key, Operand::Column(left))?;
-                self.accesses_edge(&images);
-                Ok(layered::edge(&images, left, Operand::Column(right)))
-            }
-            (Node::Slot(subject), Node::Constant(object)) => {
-                let end = (object, Direction::In);
-                self.check_constant(predicate, end, subject, from, (scope, source))
-            }
-            (Node::Constant(subject), Node::Slot(object)) => {
-                let end = (subject, Direction::Out);
-                self.check_constant(predicate, end, object, from, (scope, source))
-            }
-            (Node::Constant(_), Node::Constant(_)) => Err(NotCovered::Shape.into()),
-        }
-    }
-
-    /// A check with one constant end; `direction` is that in which the constant is the key.
-    fn check_constant(
-        &mut self,
-        predicate: Node,
-        (constant, direction): (ConstantId, Direction),
-        column: Slot,
-        from: Direction,
-        (scope, source): (Scope, Source),
-    ) -> Result<Vec<ProgramCheck>, Stop> {
-        let (key, images) = self.segment((predicate, What::Edges), direction, scope, source)?;
-        let found = self.rows_of(key, constant)?;
-        let id = self.id(constant);
-        self.looks_at_changes(&images, Some(id));
-        let is_here = self.has_list(key, Operand::Constant(id)).is_ok();
-        let dense = found
-            .as_ref()
-            .filter(|_| is_here)
-            .and_then(|(ordinal, _)| images.base.dense(*ordinal));
-        let ordinal = found.as_ref().map_or(0, |(ordinal, _)| *ordinal);
-        let of_base = if let Some(index) = dense {
-            self.accesses(&images, Accessed::Dense(ordinal));
-            ProgramCheck::key(*index, column)
-        } else if !is_here {
-            return self.check_elsewhere(predicate, (id, direction), column, (scope, source));
-        } else if from != direction && found.is_some() {
-            let (_, other) = self.segment((predicate, What::Edges), from, scope, source)?;
-            self.accesses(&other, Accessed::Edge);
-            ProgramCheck::edge(&other.base, column, Operand::Constant(id))
-        } else {
-            let rows = found.map_or(0..0, |(_, rows)| rows);
-            self.accesses(&images, Accessed::Among(rows.clone()));
-            ProgramCheck::rows(&images.base, rows, column)
-        };
-        self.accesses_changes(&images, &Accessed::Edge);
-        Ok(layered::with_constant(of_base, &images, id, column))
-    }
-
-    /// The same where the constant's list may not all be here: in the lists of the column's vertices.
-    fn check_elsewhere(
-        &mut self,
-        predicate: Node,
-        (constant, direction): (VertexId, Direction),
-        column: Slot,
-        (scope, source): (Scope, Source),
-    ) -> Result<Vec<ProgramCheck>, Stop> {
-        let looked = (predicate, What::Edges);
-        let (key, images) = self.segment(looked, direction.reversed(), scope, source)?;
-        self.has_list(key, Operand::Column(column))?;
-        self.accesses_edge(&images);
-        Ok(layered::edge(&images, column, Operand::Constant(constant)))
-    }
-
     fn id(&self, constant: ConstantId) -> VertexId {
         self.prepared.ids()[constant.0 as usize]
     }
@@ -724,7 +619,11 @@ impl<'c> Compiler<'c, '_, '_> {
     }
 
     /// The graphs of a pattern, where it looks at the store, and they are the same for all rows.
-    fn graphs(&self, source: Source, scope: Scope) -> Result<GraphScope<'c>, NotCovered> {
+    pub(super) fn graphs(
+        &self,
+        source: Source,
+        scope: Scope,
+    ) -> Result<GraphScope<'c>, NotCovered> {
         let is_bound = matches!(scope, Scope::Bind(_));
         let graphs = self.prepared.graphs(scope, source);
         graphs

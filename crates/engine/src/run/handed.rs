@@ -9,19 +9,21 @@
 //! at together, and comes back for more. So nobody waits but for rows, and what one takes is a part of what lies there, so that a hundred rows of which
 //! a million come are many parts.
 //!
-//! Which steps are the first ones is the plan's estimates' to say ([`handing`]): as few as give rows enough to share. Rows are handed on in no order, so a
-//! query that chooses among them is walked by one thread.
+//! Which steps are the first ones is the plan's estimates' to say ([`handing`]): as few as give rows enough to share, and all paths, which are searched once for rows that come
+//! together. Rows are handed on in no order, so a query that chooses among them is walked by one thread. Each worker's chunks are drawn on the query's memory: one that has
+//! little of it has fewer of them.
 //!
 //! | field | written by | read by |
 //! |---|---|---|
 //! | `First::hand` | workers, with its lock, when they take rows | the same |
 //! | the channel of chunks | workers | the tail |
 
+use super::on_device::PieceMemory;
 use super::{Consumer, Execution, Halt, Halting, add, clock, panicked, parts};
 use crate::error::QueryError;
 use crossbeam_channel::Sender;
 use explore::{Chunk, Prepared, Status, StepProfile, Walk};
-use query::plan::{Slot, Step};
+use query::plan::{Action, Estimate, Slot, Step};
 use rdf::{Lexicon, VertexId};
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
@@ -31,6 +33,12 @@ use store::view::GraphView;
 /// Parts for each worker of the rows that lie there: enough that uneven parts even out.
 const PARTS_PER_WORKER: u64 = 4;
 
+/// Rows of a part where many came before: what it takes to hand one on is little beside so many.
+const PART_ROWS: u64 = 64;
+
+/// Bytes of the chunks of a walk, at most, and as much again that is left to what follows.
+const WORKER_BYTES: u64 = 2 * (8 << 20);
+
 /// Chunks on their way from each worker.
 const CHUNKS_PER_WORKER: usize = 4;
 
@@ -38,13 +46,14 @@ const CHUNKS_PER_WORKER: usize = 4;
 const SKEW: f64 = 8.0;
 
 /// Expected nanoseconds of handing a row on, and of a thread that begins and ends.
-const ROW_NS: f64 = 30.0;
+const ROW_NS: f64 = 60.0;
 const THREAD_NS: f64 = 5e4;
 
 /// The rows of the first steps, handed out.
 struct First<'p, 'a, V, L> {
     hand: Mutex<Hand<'p, 'a, V, L>>,
-    workers: u64,
+    /// Those that a chunk is taken in, where it has the rows.
+    parts: u64,
     width: usize,
 }
 
@@ -54,13 +63,17 @@ struct Hand<'p, 'a, V, L> {
     rows: u64,
     columns: Vec<(Slot, Vec<VertexId>)>,
     taken: u64,
+    /// How many are taken at once.
+    part: u64,
+    /// Rows of all chunks before.
+    before: u64,
     is_over: bool,
 }
 
 impl<'p, 'a, V, L> First<'p, 'a, V, L> {
     /// No more rows for anybody.
-    fn end(&self) {
-        let mut hand = self.hand.lock().unwrap_or_else(PoisonError::into_inner);
+    fn end(&self, halt: &Halt<'_>) {
+        let mut hand = self.hand(halt);
         hand.is_over = true;
         hand.taken = hand.rows;
     }
@@ -79,13 +92,22 @@ impl<'p, 'a, V, L> First<'p, 'a, V, L> {
 }
 
 impl<V, L> Hand<'_, '_, V, L> {
-    /// So many rows at most of those that nobody took.
-    fn take(&mut self, most: u64, width: usize) -> Chunk {
+    /// These are the rows that nobody took, for so many parts: few in each until many came.
+    fn has(&mut self, chunk: Chunk, parts: u64) {
+        self.before += self.rows;
+        (self.rows, self.taken) = (chunk.rows(), 0);
+        let least = (self.before / parts).min(PART_ROWS);
+        self.part = self.rows.div_ceil(parts).max(least);
+        self.columns = chunk.into_columns().collect();
+    }
+
+    /// A part of the rows that nobody took.
+    fn take(&mut self, width: usize) -> Chunk {
         let left = self.rows - self.taken;
         let rows = if self.columns.is_empty() {
             left
         } else {
-            left.min(most)
+            left.min(self.part)
         };
         let range = self.taken as usize..(self.taken + rows) as usize;
         self.taken += rows;
@@ -96,12 +118,13 @@ impl<V, L> Hand<'_, '_, V, L> {
 }
 
 /// The query ends when a thread panics.
-struct EndOnPanic<'f, 'p, 'a, V, L>(&'f First<'p, 'a, V, L>);
+struct EndOnPanic<'f, 'p, 'a, V, L>(&'f First<'p, 'a, V, L>, &'f Halt<'f>);
 
 impl<V, L> Drop for EndOnPanic<'_, '_, '_, V, L> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.end();
+            self.1.halted.store(true, Ordering::Relaxed);
+            self.0.end(self.1);
         }
     }
 }
@@ -113,23 +136,57 @@ pub(super) fn handing(prepared: &Prepared<'_>, workers: usize) -> Option<(usize,
         return None;
     }
     let steps = &prepared.plan().steps;
-    let sum = |steps: &[Step]| -> f64 { steps.iter().map(|step| step.estimate.cost_ns).sum() };
     let cut = prepared.cut().min(steps.len());
+    let is_path = |step: &Step| {
+        let action = &step.action;
+        matches!(action, Action::PathExpand { .. } | Action::PathCheck { .. })
+    };
+    let paths = steps[..cut].iter().rposition(is_path);
+    let first = paths.map_or(1, |last| last + 1);
+    let has_rows = |at: &usize| !prepared.columns_before(*at).is_empty();
+    let estimates: Vec<Estimate> = steps.iter().map(|step| step.estimate).collect();
+    best(
+        &estimates,
+        cut,
+        (first..cut).filter(has_rows),
+        workers as f64,
+    )
+}
+
+/// The best of these steps, for so many workers, if one thread is not expected to be sooner.
+fn best(
+    steps: &[Estimate],
+    cut: usize,
+    among: impl Iterator<Item = usize>,
+    workers: f64,
+) -> Option<(usize, f64)> {
+    let sum = |steps: &[Estimate]| -> f64 { steps.iter().map(|step| step.cost_ns).sum() };
     let handed = |at: usize| {
-        let rows = steps[at - 1].estimate.rows;
-        let before = sum(&steps[..at]) + rows * ROW_NS + workers as f64 * THREAD_NS;
+        let rows = steps[at - 1].rows;
+        let before = sum(&steps[..at]) + rows * ROW_NS + workers * THREAD_NS;
         // While the last row is walked on with, nobody else has anything to do.
-        let share = 1.0 / workers as f64 + SKEW / rows.max(1.0);
+        let share = 1.0 / workers + SKEW / rows.max(1.0);
         let own = sum(&steps[at..cut]) * share.min(1.0);
         (at, before + own + sum(&steps[cut..]))
     };
-    let has_rows = |at: &usize| !prepared.columns_before(*at).is_empty();
-    let best = (1..cut).filter(has_rows).map(handed);
+    let best = among.map(handed);
     let best = best.min_by(|one, other| one.1.total_cmp(&other.1))?;
     (best.1 < sum(steps)).then_some(best)
 }
 
 impl<'a> Execution<'_, 'a> {
+    /// So many of these workers as there is memory for; one at least.
+    pub(super) fn workers_with_memory(&self, workers: usize) -> usize {
+        let mut left = workers;
+        while left > 1 {
+            if PieceMemory::new(self.limits, left as u64 * WORKER_BYTES).is_ok() {
+                break;
+            }
+            left /= 2;
+        }
+        left
+    }
+
     /// Walks the plan, its steps from this one on by so many threads.
     pub(super) fn handed(
         &self,
@@ -152,9 +209,11 @@ impl<'a> Execution<'_, 'a> {
                 rows: 0,
                 columns: Vec::new(),
                 taken: 0,
+                part: 1,
+                before: 0,
                 is_over: false,
             }),
-            workers: workers as u64,
+            parts: workers as u64 * PARTS_PER_WORKER,
             width: prepared.plan().variables.len(),
         };
         let (sender, mut chunks) = parts::unordered(workers * CHUNKS_PER_WORKER);
@@ -202,7 +261,7 @@ impl<'a> Execution<'_, 'a> {
         from: usize,
         chunks: &Sender<Chunk>,
     ) -> Result<Vec<StepProfile>, QueryError> {
-        let _end_on_panic = EndOnPanic(first);
+        let _end_on_panic = EndOnPanic(first, self.halt);
         let GraphVersion {
             snapshot,
             dictionary,
@@ -216,7 +275,7 @@ impl<'a> Execution<'_, 'a> {
         match self.walk_on(first, &mut rest, chunks) {
             Err(error) if !self.halt.halted.load(Ordering::Relaxed) => {
                 self.halt.halted.store(true, Ordering::Relaxed);
-                first.end();
+                first.end(self.halt);
                 Err(error)
             }
             _ => Ok(rest.into_profile()),
@@ -254,10 +313,8 @@ impl<'a> Execution<'_, 'a> {
     ) -> Result<Option<Chunk>, QueryError> {
         let mut hand = first.hand(self.halt);
         loop {
-            let left = hand.rows - hand.taken;
-            if left > 0 {
-                let share = left.div_ceil(first.workers * PARTS_PER_WORKER);
-                return Ok(Some(hand.take(share, first.width)));
+            if hand.taken < hand.rows {
+                return Ok(Some(hand.take(first.width)));
             }
             if hand.is_over {
                 return Ok(None);
@@ -269,14 +326,43 @@ impl<'a> Execution<'_, 'a> {
                 hand.is_over = true;
             }
             match came? {
-                Status::Rows => {
-                    (hand.rows, hand.taken) = (chunk.rows(), 0);
-                    hand.columns = chunk.into_columns().collect();
-                }
+                Status::Rows => hand.has(chunk, first.parts),
                 Status::Done => hand.is_over = true,
                 Status::Yield | Status::Pending(_) => {}
                 Status::Starved => unreachable!("first steps feed themselves"),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimates(steps: &[(f64, f64)]) -> Vec<Estimate> {
+        let of = |&(rows, cost_ns): &(f64, f64)| Estimate {
+            rows,
+            cost_ns,
+            is_sampled: false,
+        };
+        steps.iter().map(of).collect()
+    }
+
+    #[test]
+    fn rows_are_handed_on_where_there_are_enough_and_most_is_to_be_done() {
+        let best = |steps: &[(f64, f64)], workers: f64| {
+            let steps = estimates(steps);
+            let found = best(&steps, steps.len(), 1..steps.len(), workers);
+            found.map(|(at, _)| at)
+        };
+        // Three rows are no work for two; of what they become there is enough.
+        let values = [(3.0, 1e2), (2e4, 8e5), (2e5, 1e7), (9e6, 5e7)];
+        assert_eq!(best(&values, 2.0), Some(2));
+        // So many rows are dearer to hand on than what is left to be done with them.
+        let first = [(1.0, 1e2), (1e6, 5e7), (1e6, 1e7)];
+        assert_eq!(best(&first, 4.0), None);
+        assert_eq!(best(&[(5.0, 1e3), (5.0, 1e6)], 16.0), None);
+        assert_eq!(best(&[(f64::NAN, f64::NAN), (1e3, 1e9)], 4.0), None);
+        assert_eq!(best(&[(0.0, 0.0), (0.0, 0.0)], 4.0), None);
     }
 }

@@ -28,6 +28,9 @@ use store::view::{GraphView, ViewError};
 const TABLE_MIN: u64 = 1 << 13;
 const GROWTH: u64 = 4;
 
+/// Rows of a table for which there has to be memory: two chunks.
+const TABLE_LEAST: u64 = 1 << 11;
+
 /// All steps' vertices are owned by whoever has a whole graph.
 const ANY_SECTION: HomeSection = HomeSection {
     column: None,
@@ -207,8 +210,8 @@ impl<'a> Execution<'_, 'a> {
             let bytes = rows * columns as u64 * 2 * size_of::<VertexId>() as u64;
             match PieceMemory::new(self.limits, bytes) {
                 Ok(memory) => return Ok((rows, memory)),
-                Err(error) if rows <= TABLE_MIN => return Err(error),
-                Err(_) => rows = (rows / 4).max(TABLE_MIN),
+                Err(error) if rows <= TABLE_LEAST => return Err(error),
+                Err(_) => rows = (rows / GROWTH).max(TABLE_LEAST),
             }
         }
     }

@@ -93,6 +93,10 @@ impl Cache {
             changes: None,
         };
         if let Some(version) = version.filter(|version| !version.is_base_alone(key)) {
+            if self.entries[base as usize].described.graphs != Graphs::DEFAULT {
+                // Of what layers have changed nobody knows the graphs.
+                return Err(GpuError::Layered);
+            }
             let overlaid = self.overlaid((key, what), base, version, may_make)?;
             numbers.came = overlaid.came;
             numbers.went = overlaid.went;

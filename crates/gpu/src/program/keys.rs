@@ -21,7 +21,7 @@ pub(crate) fn keys(
     let mut keys: Vec<SegmentKey> = Vec::new();
     let mut may_spread = may_spread;
     for (at, step) in plan.iter().enumerate().take(end).skip(steps.start) {
-        let Some(named) = named(&step.action) else {
+        let Some(named) = named(prepared, &step.action) else {
             break;
         };
         // All predicates of a direction are not looked through for a step that may well not come.
@@ -65,7 +65,7 @@ pub fn stretches(prepared: &Prepared<'_>) -> Vec<Range<usize>> {
     let may_be = |at: &usize| match &steps[*at].action {
         Action::ExpandKeys { .. } => false,
         Action::Filter(_) => prepared.on_ids(*at, &|_| TagSet::STORED).is_some(),
-        action => named(action).is_some(),
+        action => named(prepared, action).is_some(),
     };
     let mut stretches: Vec<Range<usize>> = Vec::new();
     for at in (1..end).filter(may_be) {
@@ -92,14 +92,14 @@ pub fn stretches(prepared: &Prepared<'_>) -> Vec<Range<usize>> {
 }
 
 /// The predicates of a step, any where none is said, with the direction in which it asks for them; `None`: no program has such a step.
-fn named(action: &Action) -> Option<Vec<(Option<ConstantId>, Direction)>> {
+fn named(prepared: &Prepared<'_>, action: &Action) -> Option<Vec<(Option<ConstantId>, Direction)>> {
     let of = |node: &Node, direction: Direction| match node {
         Node::Constant(predicate) => vec![(Some(*predicate), direction)],
         Node::Slot(_) => vec![(None, direction)],
     };
     let is_here = |scope: Scope, source: Source| {
         let is_known = matches!(scope, Scope::Default | Scope::Named(Node::Constant(_)));
-        source.is_store() && is_known
+        source.is_store() && is_known && prepared.graphs(scope, source).is_some()
     };
     match action {
         Action::Expand {
@@ -143,7 +143,7 @@ fn named(action: &Action) -> Option<Vec<(Option<ConstantId>, Direction)>> {
         Action::Same { .. } | Action::Filter(_) => Some(Vec::new()),
         Action::Nested { .. } => {
             let patterns = nested::patterns(action)?.into_iter();
-            let named = patterns.map(|pattern| named(&pattern.action));
+            let named = patterns.map(|pattern| named(prepared, &pattern.action));
             named.collect::<Option<Vec<_>>>().map(|all| all.concat())
         }
         _ => None,

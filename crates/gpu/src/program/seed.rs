@@ -7,8 +7,9 @@ use crate::error::{GpuError, NotCovered};
 use crate::layout;
 use crate::meet::Met;
 use explore::TagSet;
-use query::plan::{Action, Mode, Node, Slot, Step};
+use query::plan::{Action, Mode, Node, Scope, Slot, Source, Step};
 use std::sync::Arc;
+use store::{GraphScope, SegmentKey};
 
 /// What a plan begins with.
 pub(super) struct PlanSeed {
@@ -111,9 +112,7 @@ impl Compiler<'_, '_, '_> {
             } => {
                 let (key, images) =
                     self.segment((predicate, What::Keys), direction, scope, source)?;
-                if self.is_in_pieces(key) {
-                    return Err(NotCovered::Part.into());
-                }
+                self.has_keys(key, (scope, source))?;
                 self.owned(into);
                 self.looks_at_changes(&images, None);
                 self.tags.push((into, images.key_tags()));
@@ -132,6 +131,21 @@ impl Compiler<'_, '_, '_> {
             }
             Action::Expand { .. } => Err(NotCovered::Shape.into()),
             ref other => Err(NotCovered::Step(other.name()).into()),
+        }
+    }
+
+    /// An error where not all keys of a segment are here, or where the processors do not number them as they lie: those of the merge of some graphs.
+    fn has_keys(
+        &self,
+        key: SegmentKey,
+        (scope, source): (Scope, Source),
+    ) -> Result<(), NotCovered> {
+        if self.is_in_pieces(key) {
+            return Err(NotCovered::Part);
+        }
+        match self.graphs(source, scope)? {
+            GraphScope::Merge(_) => Err(NotCovered::Graphs),
+            _ => Ok(()),
         }
     }
 
