@@ -221,7 +221,7 @@ impl World {
                 }
             }
         }
-        let named = if random.chance(16) {
+        let named = if random.chance(11) {
             place(random, &mut quads)
         } else {
             Vec::new()
@@ -278,6 +278,18 @@ impl World {
             Statistics::default()
         };
         planned(text, sizes, self.is_merged)
+    }
+
+    /// A dataset clause, now and then, or nothing.
+    pub fn dataset(&self, random: &mut Random) -> String {
+        if self.named.is_empty() || !random.chance(15) {
+            return String::new();
+        }
+        let graphs = &self.named[..random.between(1, 2)];
+        let from = graphs
+            .iter()
+            .map(|graph| format!("FROM {} ", text_of(*graph)));
+        from.collect::<String>() + &format!("FROM NAMED {} ", text_of(self.named[0]))
     }
 
     /// A pattern, now and then in a named graph.
