@@ -221,7 +221,7 @@ impl World {
                 }
             }
         }
-        let named = if random.chance(11) {
+        let named = if random.chance(8) {
             place(random, &mut quads)
         } else {
             Vec::new()

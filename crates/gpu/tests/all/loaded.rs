@@ -1,7 +1,7 @@
 //! Steps of a plan over rows that are loaded: walked on the device between steps before and behind them on the processor, they give what
 //! the processor gives.
 
-use crate::graphs::{Texts, World, plan};
+use crate::graphs::{Texts, World};
 use crate::walk::{Bag, Case, Devices, columns_of, seeds_are_few, text_of};
 use explore::{Chunk, Environment, Limits, Options, Status, Walk, prepare};
 use gpu::{CacheOptions, Gives, Gpu, GpuError, Memory, Over, Section};
@@ -96,7 +96,7 @@ fn on_device(
 }
 
 fn run_query(world: &World, gpu: &Gpu, text: &str, random: &mut Random, share: &mut Share) {
-    let (plan, ids) = plan(text);
+    let (plan, ids) = world.plan(text);
     if plan.steps.len() < 2 {
         return;
     }

@@ -424,7 +424,7 @@ fn random_queries_are_answered_as_on_the_processor() {
         "filters are made there"
     );
     assert!(
-        share.named >= 10 || seeds_are_few(),
+        share.named >= 5 || seeds_are_few(),
         "named graphs are looked at there"
     );
     let often = |mode| share.blocks.get(mode).is_some_and(|count| *count >= 5);
