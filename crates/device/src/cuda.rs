@@ -23,23 +23,33 @@ use crate::{
 };
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use driver::{Card, Context};
+use flate2::read::ZlibDecoder;
 use held::{Memory, Pinned};
 use module::{Function, Module};
 use queue::{Event, Queue, Shape};
 use recording::{Program, Recording};
 use std::any::Any;
+use std::io::Read;
 use std::sync::{Arc, OnceLock};
 
-/// The modules of kernels: a name, as in [`Kernel::module`], and PTX.
-const MODULES: &[(&str, &str)] = &[
-    ("probe", include_str!("../kernels/probe.ptx")),
-    ("meet", include_str!("../kernels/meet.ptx")),
-    ("spread", include_str!("../kernels/spread.ptx")),
-    ("collapse", include_str!("../kernels/collapse.ptx")),
-    ("walk", include_str!("../kernels/walk.ptx")),
-    ("left", include_str!("../kernels/left.ptx")),
-    ("paged", include_str!("../kernels/paged.ptx")),
-];
+macro_rules! modules {
+    ($($name:literal)*) => {
+        /// The modules of kernels: a name, as in [`Kernel::module`], and packed PTX ([`text_of`]).
+        const MODULES: &[(&str, &[u8])] = &[
+            $(($name, include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".ptx"))),)*
+        ];
+    };
+}
+
+modules! { "probe" "meet" "spread" "collapse" "walk" "left" "paged" }
+
+/// A module's PTX.
+fn text_of(packed: &[u8]) -> String {
+    let mut text = String::new();
+    let read = ZlibDecoder::new(packed).read_to_string(&mut text);
+    read.expect("it was packed when this was built");
+    text
+}
 
 /// The modules that most walks need, compiled when a card is opened; the others when a kernel of theirs is asked for first.
 const FIRST: &[&str] = &["walk", "meet", "spread"];
@@ -112,7 +122,8 @@ impl Cuda {
     /// Compiles all kernels once more, and forgets them. `salt` makes their text another one, so that the driver does
     /// not find what it has kept. For measuring.
     pub fn compile_anew(&self, salt: u64) -> Result<(), DeviceError> {
-        for (_, text) in MODULES {
+        for (_, packed) in MODULES {
+            let text = text_of(packed);
             Module::of_ptx(&self.context, &format!("{text}\n// {salt}\n"))?;
         }
         Ok(())
@@ -143,7 +154,8 @@ impl Cuda {
         if let Some(module) = place.get() {
             return Ok(Arc::clone(module));
         }
-        let module = Arc::new(Module::of_ptx(&self.context, MODULES[at].1)?);
+        let text = text_of(MODULES[at].1);
+        let module = Arc::new(Module::of_ptx(&self.context, &text)?);
         Ok(Arc::clone(place.get_or_init(|| module)))
     }
 
@@ -411,10 +423,11 @@ mod tests {
     #[test]
     fn every_kernel_is_in_the_text_of_its_module() {
         for kernel in Kernel::ALL {
-            let (_, text) = MODULES
+            let (_, packed) = MODULES
                 .iter()
                 .find(|(name, _)| *name == kernel.module())
                 .expect("its module is there");
+            let text = text_of(packed);
             let entry = format!(".visible .entry {}(", kernel.name());
             assert!(text.contains(&entry), "{kernel:?}");
         }
