@@ -344,7 +344,7 @@ impl<'a> Execution<'_, 'a> {
         }
         let profile = match way {
             Way::Shared(seed) => self.shared(workers, &seed, consume),
-            Way::Handed(from, _) => match self.workers_with_memory(workers) {
+            Way::Handed(from, _) => match self.workers_with_memory(workers, from) {
                 1 => self.alone(consume),
                 workers => self.handed(workers, from, consume),
             },

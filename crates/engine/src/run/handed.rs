@@ -22,7 +22,7 @@ use super::on_device::PieceMemory;
 use super::{Consumer, Execution, Halt, Halting, add, clock, panicked, parts};
 use crate::error::QueryError;
 use crossbeam_channel::Sender;
-use explore::{Chunk, Prepared, Status, StepProfile, Walk};
+use explore::{Chunk, Options, Prepared, Status, StepProfile, Walk};
 use query::plan::{Action, Estimate, Slot, Step};
 use rdf::{Lexicon, VertexId};
 use std::sync::atomic::Ordering;
@@ -36,8 +36,8 @@ const PARTS_PER_WORKER: u64 = 4;
 /// Rows of a part where many came before: what it takes to hand one on is little beside so many.
 const PART_ROWS: u64 = 64;
 
-/// Bytes of the chunks of a walk, at most, and as much again that is left to what follows.
-const WORKER_BYTES: u64 = 2 * (8 << 20);
+/// Bytes of a worker beside its walk's chunks: what its steps keep while they look at one.
+const WORKER_BYTES: u64 = 128 << 10;
 
 /// Chunks on their way from each worker.
 const CHUNKS_PER_WORKER: usize = 4;
@@ -175,16 +175,19 @@ fn best(
 }
 
 impl<'a> Execution<'_, 'a> {
-    /// So many of these workers as there is memory for; one at least.
-    pub(super) fn workers_with_memory(&self, workers: usize) -> usize {
-        let mut left = workers;
-        while left > 1 {
-            if PieceMemory::new(self.limits, left as u64 * WORKER_BYTES).is_ok() {
-                break;
-            }
-            left /= 2;
-        }
-        left
+    /// So many of these workers as there is memory for, where each walks on from this step; one at least.
+    pub(super) fn workers_with_memory(&self, workers: usize, from: usize) -> usize {
+        let columns = (from..=self.prepared.cut()).map(|step| self.prepared.columns_before(step));
+        let cells = columns.map(<[Slot]>::len).sum::<usize>() * Options::default().chunk_rows;
+        // As much again is left to what follows.
+        let bytes = 2 * (cells * size_of::<VertexId>()) as u64 + WORKER_BYTES;
+        let has_room = |workers: &usize| {
+            let bytes = *workers as u64 * bytes;
+            PieceMemory::new(self.limits, bytes).is_ok()
+        };
+        let halves = std::iter::successors(Some(workers), |workers| Some(workers / 2));
+        let mut some = halves.take_while(|workers| *workers > 1);
+        some.find(has_room).unwrap_or(1)
     }
 
     /// Walks the plan, its steps from this one on by so many threads.
